@@ -1,0 +1,2 @@
+//! What a Stagewright plugin is written with.
+#![deny(missing_docs)]

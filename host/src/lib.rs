@@ -1,0 +1,3 @@
+//! Stagewright runs deployment pipelines in which every platform provider is a
+//! WebAssembly component.
+#![deny(missing_docs)]

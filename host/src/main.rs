@@ -1,0 +1,3 @@
+//! The program `stagewright`.
+
+fn main() {}
