@@ -30,12 +30,16 @@ pub struct Application {
 impl Application {
     /// The directory of its file within the source; empty for the root.
     pub fn directory(&self) -> &str {
-        self.path.rsplit_once('/').map_or("", |(directory, _)| directory)
+        self.path
+            .rsplit_once('/')
+            .map_or("", |(directory, _)| directory)
     }
 
     /// The name of its file.
     pub fn file_name(&self) -> &str {
-        self.path.rsplit_once('/').map_or(&self.path, |(_, name)| name)
+        self.path
+            .rsplit_once('/')
+            .map_or(&self.path, |(_, name)| name)
     }
 }
 

@@ -95,11 +95,8 @@ pub trait Store: Send + Sync + fmt::Debug {
     ) -> Result<(), StoreError>;
 
     /// The keys that start with a prefix, in order.
-    async fn state_keys(
-        &self,
-        owner: &StateOwner,
-        prefix: &str,
-    ) -> Result<Vec<String>, StoreError>;
+    async fn state_keys(&self, owner: &StateOwner, prefix: &str)
+    -> Result<Vec<String>, StoreError>;
 
     /// Appends lines to a log, as one chunk. Their numbers follow the log's end.
     /// Fenced as `state_put` is; a plan's log has no fence.
