@@ -2,5 +2,7 @@
 //! WebAssembly component.
 #![deny(missing_docs)]
 
+pub mod lifecycle;
 pub mod model;
+pub mod source;
 pub mod store;

@@ -15,9 +15,11 @@ use async_trait::async_trait;
 use tokio::sync::watch;
 
 use crate::model::{
-    ApplicationId, Attempt, Deployment, DeploymentId, DeploymentStatus, Digest, Event, EventKind,
-    LogLine, PluginKey, Revision, Scope, StageId, Timestamp,
+    ApplicationId, Attempt, Deployment, DeploymentId, DeploymentStatus, Digest, Event, LogLine,
+    PluginKey, Revision, Scope, StageId, Timestamp,
 };
+
+pub use crate::lifecycle::{Change, Leased};
 
 pub use sqlite::SqliteStore;
 
@@ -39,7 +41,7 @@ pub trait Store: Send + Sync + fmt::Debug {
 
     /// Stores a change, if the deployment still has the version that the change
     /// was decided on; else [`StoreError::Conflict`], and nothing is stored.
-    async fn apply(&self, change: &Change) -> Result<(), StoreError>;
+    async fn apply(&self, change: &Change, holder: &Holder) -> Result<(), StoreError>;
 
     /// Shows a short text beside a stage: an event and the stage's note, without
     /// a new version.
@@ -149,34 +151,13 @@ pub trait Store: Send + Sync + fmt::Debug {
     fn changes(&self) -> watch::Receiver<u64>;
 }
 
-/// A decided transition of a deployment.
+/// Who takes the leases of a change.
 #[derive(Clone, Debug)]
-pub struct Change {
-    /// The deployment as it is now to be; its `version` is one more than that of
-    /// the one it was decided on.
-    pub deployment: Deployment,
-    /// The stages that differ, as places in `deployment.stages`.
-    pub stages: Vec<usize>,
-    /// What to tell whoever watches, in order.
-    pub events: Vec<EventKind>,
-    /// When there is something to do next without anybody's help: at once
-    /// (`Timestamp(0)`), at a time, or never.
-    pub due: Option<Timestamp>,
-    /// The leases that are taken.
-    pub taken: Vec<Lease>,
-    /// What is no longer leased.
-    pub released: Vec<Leased>,
-    /// When it was decided.
-    pub at: Timestamp,
-}
-
-/// What a lease is for.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Leased {
-    /// The planning of the deployment.
-    Plan,
-    /// The execution of a stage.
-    Stage(StageId),
+pub struct Holder {
+    /// The host.
+    pub owner: String,
+    /// When the leases lapse unless they are renewed.
+    pub until: Timestamp,
 }
 
 /// The right of one host to do one thing, until it lapses.
