@@ -16,7 +16,7 @@ use tokio::sync::watch;
 
 use crate::model::{
     ApplicationId, Attempt, Deployment, DeploymentId, DeploymentStatus, Digest, Event, LogLine,
-    PluginKey, Revision, Scope, StageId, Timestamp,
+    PluginKey, Revision, StageId, Timestamp,
 };
 
 pub use crate::lifecycle::{Change, Leased};
@@ -193,20 +193,6 @@ pub enum StateOwner {
     Deployment(DeploymentId, PluginKey),
     /// A plugin within an application.
     Application(ApplicationId, PluginKey),
-    /// The host, within a deployment.
-    Shared(DeploymentId),
-}
-
-impl StateOwner {
-    /// The scope that the plugin knows it by.
-    pub fn scope(&self) -> Scope {
-        match self {
-            Self::Stage(_) => Scope::Stage,
-            Self::Deployment(..) => Scope::Deployment,
-            Self::Application(..) => Scope::Application,
-            Self::Shared(_) => Scope::Shared,
-        }
-    }
 }
 
 /// A log.
