@@ -1,3 +1,5 @@
 //! Stagewright runs deployment pipelines in which every platform provider is a
 //! WebAssembly component.
 #![deny(missing_docs)]
+
+pub mod definition;
