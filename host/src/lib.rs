@@ -3,3 +3,5 @@
 #![deny(missing_docs)]
 
 pub mod definition;
+pub mod model;
+pub mod store;

@@ -1,0 +1,27 @@
+//! What everything speaks of: deployments, stages, plugins, log lines, events
+//! and their ids.
+//!
+//! Plain data and one trait. Nothing here does IO, reads a clock or draws a
+//! random number; everything above may import it, and it imports nothing.
+
+mod deployment;
+mod event;
+mod id;
+mod log;
+mod plugin;
+mod time;
+
+pub use deployment::{
+    Application, Attempt, Commit, Deployment, DeploymentStatus, PinnedPlugin, Revision, Stage,
+    StageStatus, Strategy, TargetResult, TargetStatus, Trigger, Wait,
+};
+pub use event::{Event, EventKind};
+pub use id::{ApplicationId, DeploymentId, Digest, PluginKey, StageId};
+pub use log::{LogLine, Severity};
+pub use plugin::{
+    Call, Cancel, Canceller, Capability, CapabilityRequest, Cause, Claim, ConfigKind, Decision,
+    DeployTarget, Export, Manifest, OnLoss, Operation, Outcome, OutcomeStatus, PlanInput,
+    PlannedStage, Plugin, PluginError, Refusal, RequestedStage, Scope, Services, Source,
+    StageDefinition, StageRequest, Version, Wake,
+};
+pub use time::Timestamp;
