@@ -6,13 +6,13 @@
 //! keys there are.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::num::NonZeroU32;
 use std::time::Duration;
 
 use regex::Regex;
 
-use super::diagnostic::{Diagnostics, nearest};
+use super::diagnostic::{Diagnostics, Severity, nearest};
 use super::yaml::{Entry, Mapping, Node, Span, Value, shortened};
 use super::{ByteSize, Source, parse_duration, parse_size};
 
@@ -47,10 +47,11 @@ pub(super) struct Sink<'s> {
 }
 
 impl<'s> Sink<'s> {
-    pub(super) fn new(source: &'s Source) -> Self {
+    /// `found` is what is known to be wrong already.
+    pub(super) fn new(source: &'s Source, found: Diagnostics) -> Self {
         Self {
             source,
-            diagnostics: RefCell::default(),
+            diagnostics: RefCell::new(found),
         }
     }
 
@@ -60,8 +61,9 @@ impl<'s> Sink<'s> {
         message: impl Into<String>,
         help: impl Into<String>,
     ) {
-        let diagnostic = self.source.error(at, message, help);
-        self.diagnostics.borrow_mut().push(diagnostic);
+        self.diagnostics
+            .borrow_mut()
+            .push_with(Severity::Error, || self.source.error(at, message, help));
     }
 
     pub(super) fn warning(
@@ -70,8 +72,20 @@ impl<'s> Sink<'s> {
         message: impl Into<String>,
         help: impl Into<String>,
     ) {
-        let diagnostic = self.source.warning(at, message, help);
-        self.diagnostics.borrow_mut().push(diagnostic);
+        self.diagnostics
+            .borrow_mut()
+            .push_with(Severity::Warning, || self.source.warning(at, message, help));
+    }
+
+    /// As [`error`](Self::error), for what is costly to say: the words are made
+    /// only if they will be kept.
+    pub(super) fn error_with(&self, at: Option<Span>, say: impl FnOnce() -> (String, String)) {
+        self.diagnostics
+            .borrow_mut()
+            .push_with(Severity::Error, || {
+                let (message, help) = say();
+                self.source.error(at, message, help)
+            });
     }
 
     /// Ends the reading: the value if nothing forbids to use it.
@@ -196,8 +210,8 @@ pub(super) struct Fields<'n> {
 impl<'n> Fields<'n> {
     fn child(&self, entry: &'n Entry) -> Field<'n> {
         let path = match self.field.path.as_str() {
-            "" => entry.key.clone(),
-            path => format!("{path}.{}", entry.key),
+            "" => shortened(&entry.key),
+            path => format!("{path}.{}", shortened(&entry.key)),
         };
         Field {
             sink: self.field.sink,
@@ -266,18 +280,38 @@ impl<'n> Fields<'n> {
             if self.known.contains(&entry.key.as_str()) {
                 continue;
             }
-            let help = help(&entry.key).unwrap_or_else(|| {
-                match nearest(&entry.key, self.known.iter().copied()) {
-                    Some(known) => format!("did you mean `{known}`?"),
-                    None if self.known.is_empty() => "nothing is known here".into(),
-                    None => format!("the keys known here are {}", listed(&self.known)),
-                }
+            self.field.sink.error_with(entry.key_span, || {
+                let help = help(&entry.key).unwrap_or_else(|| {
+                    match nearest(&entry.key, self.known.iter().copied()) {
+                        Some(known) => format!("did you mean `{known}`?"),
+                        None => format!("the keys known here are {}", listed(&self.known)),
+                    }
+                });
+                let message = match self.field.path.as_str() {
+                    "" => format!("unknown key `{}`", shortened(&entry.key)),
+                    path => format!("unknown key `{}` in `{path}`", shortened(&entry.key)),
+                };
+                (message, help)
             });
-            let message = match self.field.path.as_str() {
-                "" => format!("unknown key `{}`", shortened(&entry.key)),
-                path => format!("unknown key `{}` in `{path}`", shortened(&entry.key)),
-            };
-            self.field.sink.error(entry.key_span, message, help);
+        }
+    }
+}
+
+/// Names that must be unique, and where each stood first.
+#[derive(Default)]
+pub(super) struct FirstSeen(HashMap<String, Option<Span>>);
+
+impl FirstSeen {
+    /// Takes a name; if it was there before, gives the place of the first in
+    /// words.
+    pub(super) fn insert(&mut self, name: &str, at: Option<Span>) -> Option<String> {
+        match self.0.get(name) {
+            Some(Some(first)) => Some(format!("on line {}", first.line)),
+            Some(None) => Some("above".into()),
+            None => {
+                self.0.insert(name.to_owned(), at);
+                None
+            }
         }
     }
 }
@@ -460,7 +494,7 @@ mod tests {
             .documents
             .remove(0)
             .root;
-        let sink = Sink::new(&source);
+        let sink = Sink::new(&source, Diagnostics::new());
         let field = Field {
             sink: &sink,
             path: String::new(),

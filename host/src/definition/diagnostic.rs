@@ -117,6 +117,8 @@ const KEPT: usize = 100;
 pub struct Diagnostics {
     list: Vec<Diagnostic>,
     #[serde(skip)]
+    warnings: usize,
+    #[serde(skip)]
     left_out: usize,
 }
 
@@ -129,20 +131,29 @@ impl Diagnostics {
     /// Adds one, in its place. Beyond a hundred they are only counted, an error
     /// taking the place of a warning.
     pub fn push(&mut self, diagnostic: Diagnostic) {
+        self.push_with(diagnostic.severity, || diagnostic);
+    }
+
+    /// As [`push`](Self::push), but makes the diagnostic only if it is kept.
+    pub(super) fn push_with(&mut self, severity: Severity, make: impl FnOnce() -> Diagnostic) {
         if self.list.len() >= KEPT {
             self.left_out += 1;
-            if diagnostic.severity == Severity::Warning {
+            if severity == Severity::Warning || self.warnings == 0 {
                 return;
             }
-            match self
+            let last = self
                 .list
                 .iter()
-                .rposition(|kept| kept.severity == Severity::Warning)
-            {
-                Some(warning) => self.list.remove(warning),
-                None => return,
-            };
+                .rposition(|kept| kept.severity == Severity::Warning);
+            if let Some(warning) = last {
+                self.list.remove(warning);
+                self.warnings -= 1;
+            }
         }
+        if severity == Severity::Warning {
+            self.warnings += 1;
+        }
+        let diagnostic = make();
         let place = |d: &Diagnostic| (d.line.unwrap_or(0), d.column.unwrap_or(0));
         let at = self
             .list
@@ -180,7 +191,7 @@ impl Diagnostics {
 
     /// Whether one of them forbids to use the file.
     pub fn has_errors(&self) -> bool {
-        self.list.iter().any(|d| d.severity == Severity::Error)
+        self.list.len() > self.warnings
     }
 }
 

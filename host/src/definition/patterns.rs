@@ -18,9 +18,16 @@
 
 use globset::{Candidate, GlobBuilder, GlobSet, GlobSetBuilder};
 
+use super::yaml::shortened;
+
+/// How many patterns a list may have, and how many bytes one of them: a pattern
+/// becomes an automaton, and that of a hostile one is large.
+const MOST_PATTERNS: usize = 500;
+const MOST_BYTES: usize = 500;
+
 /// A pattern that is none.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{pattern}` is no path pattern: {reason}")]
+#[error("`{}` is no path pattern: {reason}", shortened(pattern))]
 pub struct PatternError {
     /// The pattern.
     pub pattern: String,
@@ -54,6 +61,13 @@ impl PathPatterns {
     /// # Errors
     /// The first pattern that is none.
     pub fn new<S: AsRef<str>>(patterns: &[S]) -> Result<Self, PatternError> {
+        if patterns.len() > MOST_PATTERNS {
+            return Err(PatternError {
+                pattern: patterns[MOST_PATTERNS].as_ref().to_owned(),
+                reason: format!("it is one more than {MOST_PATTERNS}, the limit of a list"),
+                help: "name directories instead of files",
+            });
+        }
         let mut wanted = GlobSetBuilder::new();
         let mut excluded = GlobSetBuilder::new();
         for written in patterns {
@@ -68,6 +82,12 @@ impl PathPatterns {
                 Some(rest) => (&mut excluded, rest),
                 None => (&mut wanted, trimmed),
             };
+            if written.len() > MOST_BYTES {
+                return Err(failed(
+                    format!("it is longer than {MOST_BYTES} bytes, the limit"),
+                    "match more with `*` or `**`, or write several patterns",
+                ));
+            }
             let cleaned = cleaned(pattern).map_err(|(reason, help)| failed(reason.into(), help))?;
             for glob in [cleaned.clone(), format!("{cleaned}/**")] {
                 let glob = GlobBuilder::new(&glob)
@@ -85,9 +105,9 @@ impl PathPatterns {
         }
         let build = |set: &GlobSetBuilder| {
             set.build().map_err(|error| PatternError {
-                pattern: error.glob().unwrap_or_default().to_owned(),
+                pattern: error.glob().unwrap_or("this list").to_owned(),
                 reason: error.kind().to_string(),
-                help: "write fewer or shorter patterns",
+                help: "write fewer or simpler patterns",
             })
         };
         Ok(Self {
@@ -180,6 +200,15 @@ mod tests {
             assert!(!matches(&patterns, "docs/api/index.md"));
         }
         assert!(!matches(&["!docs"], "src/main.rs"));
+    }
+
+    #[test]
+    fn a_list_or_pattern_that_would_fill_the_memory_is_refused_by_its_limit() {
+        let error = PathPatterns::new(&vec!["a/**/b"; 501]).unwrap_err();
+        assert!(error.reason.contains("500, the limit"), "{error}");
+        let error = PathPatterns::new(&["{a,b}".repeat(101)]).unwrap_err();
+        assert!(error.reason.contains("500 bytes, the limit"), "{error}");
+        assert!(error.to_string().len() < 200, "{error}");
     }
 
     #[test]

@@ -170,51 +170,68 @@ impl Source {
             file: self.name.to_string(),
             line: at.map(|span| span.line),
             column: at.map(|span| span.column),
-            message,
-            help: (!help.is_empty()).then_some(help),
+            message: bounded(message),
+            help: (!help.is_empty()).then(|| bounded(help)),
             snippet: at.and_then(|span| self.snippet(span)),
         }
     }
 
+    /// The line around a place. Its cost depends on the width that is shown, not
+    /// on the line: a hostile file may have a million problems in one of
+    /// megabytes.
     fn snippet(&self, span: Span) -> Option<Snippet> {
-        let start = span.start as usize;
-        let before = self.text.get(..start)?;
-        let line_start = before.rfind(['\n', '\r']).map_or(0, |at| at + 1);
-        let rest = self.text.get(line_start..)?;
-        let line = rest.split(['\n', '\r']).next().unwrap_or_default();
-        let caret = self.text.get(line_start..start)?.chars().count();
-        let meant = self.text.get(start..span.end as usize).unwrap_or_default();
-        let width = meant
-            .split(['\n', '\r'])
-            .next()
-            .unwrap_or_default()
-            .trim_end()
-            .chars()
-            .count();
-        // A line may have megabytes: only the part around the place is shown.
-        let skipped = if caret + 16 < SNIPPET_WIDTH {
-            0
-        } else {
-            caret - SNIPPET_WIDTH / 4
-        };
-        let mut text: String = line
-            .chars()
-            .skip(skipped)
-            .take(SNIPPET_WIDTH)
-            .map(|c| if c.is_control() { ' ' } else { c })
+        let (start, end) = (span.start as usize, span.end as usize);
+        let on_line = |c: &char| !matches!(c, '\n' | '\r');
+        let shown = |c: char| if c.is_control() { ' ' } else { c };
+        let most_before = SNIPPET_WIDTH - 16;
+        let mut before: Vec<char> = (self.text.get(..start)?.chars().rev())
+            .take_while(on_line)
+            .take(most_before + 1)
+            .map(shown)
             .collect();
-        let shown = text.chars().count();
-        let mut caret = caret - skipped;
-        let width = width.min(shown.saturating_sub(caret)).max(1);
-        if skipped > 0 {
-            text.insert_str(0, "... ");
-            caret += 4;
+        let cut = before.len() > most_before;
+        if cut {
+            before.truncate(SNIPPET_WIDTH / 4);
         }
-        if line.chars().nth(skipped + shown).is_some() {
+        before.reverse();
+        let room = SNIPPET_WIDTH - before.len();
+        let after: Vec<char> = (self.text.get(start..)?.chars())
+            .take_while(on_line)
+            .take(room + 1)
+            .map(shown)
+            .collect();
+        let meant = self.text.get(start..end).unwrap_or_default();
+        let meant = meant
+            .chars()
+            .take_while(on_line)
+            .take(room)
+            .collect::<String>();
+        let mut text = String::new();
+        if cut {
+            text.push_str("... ");
+        }
+        let caret = text.len() + before.len();
+        text.extend(&before);
+        text.extend(after.iter().take(room));
+        if after.len() > room {
             text.push_str(" ...");
         }
-        Some(Snippet { text, caret, width })
+        let width = meant.trim_end().chars().count().max(1);
+        Some(Snippet {
+            text: text.trim_end().to_owned(),
+            caret,
+            width,
+        })
     }
+}
+
+/// A message repeats names from the file, and a name may have megabytes.
+fn bounded(mut text: String) -> String {
+    if let Some((cut, _)) = text.char_indices().nth(600) {
+        text.truncate(cut);
+        text.push_str("...");
+    }
+    text
 }
 
 fn place_of(bytes: &[u8], at: usize) -> (Option<u32>, Option<u32>) {

@@ -5,7 +5,7 @@ use std::fmt;
 
 use super::super::decode::{Field, Fields, listed};
 use super::super::diagnostic::nearest;
-use super::super::yaml::Node;
+use super::super::yaml::{Node, shortened};
 
 /// Under whose rules a file is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -155,7 +155,7 @@ fn refuse_kind(kind: &Field<'_>, name: &str) {
             format!("{RIGHT}; name that file, often `app.pipecd.yaml`"),
         ),
         _ => (
-            format!("the kind {} is unknown", kind.node.describe()),
+            format!("the kind `{}` is unknown", shortened(name)),
             match nearest(name, ApplicationKind::ALL.map(ApplicationKind::as_str)) {
                 Some("Application") => "did you mean `kind: Application`?".to_owned(),
                 _ => RIGHT.to_owned(),
@@ -199,7 +199,10 @@ fn judge_legacy(kind: &Field<'_>, known: ApplicationKind, root: &Node) -> bool {
         .collect();
     let plugin = known.plugin();
     let help = if moved.is_empty() {
-        format!("the v1 form is `kind: Application` with `spec.plugins.{plugin}`")
+        format!(
+            "the v1 form is `kind: Application` with what its plugins read under `spec.plugins`, \
+             such as `spec.plugins.{plugin}`"
+        )
     } else {
         format!(
             "the v1 form is `kind: Application` with {} moved into `spec.plugins.{plugin}`",

@@ -22,12 +22,15 @@ use super::decode::{Checked, Located, Sink};
 use super::diagnostic::{Diagnostic, Diagnostics, Severity};
 use super::patterns::PathPatterns;
 use super::source::Source;
-use super::yaml::{Document, Limits, Node, Span, read_documents};
+use super::yaml::{Limits, Node, Span, read_documents, single};
 
 pub use header::{ApiVersion, ApplicationKind};
 
 /// How long a deployment or a stage may take when its file doesn't say.
 pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(6 * 3600);
+
+/// What to do about an application file of several documents.
+const MANY: &str = "give each application a file of its own, in a directory of its own";
 
 /// Says whether a plugin's own schema declares a key of its section. The
 /// arguments are the plugin's key and the key in its section.
@@ -218,40 +221,9 @@ impl Application {
         default_name: &str,
         declares: DeclaresKey<'_>,
     ) -> Result<Checked<Self>, Diagnostics> {
-        let mut reading = read_documents(source, &Limits::default());
-        if let [first, second, ..] = reading.documents.as_slice() {
-            reading.diagnostics.push(source.error(
-                second.root.span,
-                format!(
-                    "an application file holds one document, but this one holds {}: \
-                     the first begins on line {}, the second on line {}",
-                    reading.documents.len(),
-                    first.first_line,
-                    second.first_line,
-                ),
-                "give each application a file of its own, in a directory of its own",
-            ));
-        }
-        if reading.diagnostics.has_errors() {
-            return Err(reading.diagnostics);
-        }
-        match reading.documents.first() {
-            Some(document) => Self::read(source, document, default_name, declares),
-            None => Err(reading.diagnostics),
-        }
-    }
-
-    /// Reads one document of a file.
-    ///
-    /// # Errors
-    /// All problems of the document.
-    pub fn read(
-        source: &Source,
-        document: &Document,
-        default_name: &str,
-        declares: DeclaresKey<'_>,
-    ) -> Result<Checked<Self>, Diagnostics> {
-        let sink = Sink::new(source);
+        let reading = read_documents(source, &Limits::default());
+        let document = single(source, &reading, "an application file", MANY)?;
+        let sink = Sink::new(source, reading.diagnostics.clone());
         let application = spec::read(&sink, &document.root, default_name, declares);
         sink.finish(application.map(|read| Self {
             source: Some(source.clone()),

@@ -8,6 +8,11 @@ use super::super::patterns::PathPatterns;
 use super::super::yaml::{Node, Span, Value};
 use super::{ApiVersion, SkipOn, StageSpec};
 
+/// How many stages a pipeline may have.
+const MOST_STAGES: usize = 1000;
+/// How many path patterns all its stages may have, each being an automaton.
+const MOST_PATTERNS: usize = 1000;
+
 /// Reads `spec.pipeline`.
 pub(super) fn read(field: Option<Field<'_>>, version: ApiVersion) -> Vec<StageSpec> {
     let Some(field) = field else {
@@ -26,9 +31,20 @@ pub(super) fn read(field: Option<Field<'_>>, version: ApiVersion) -> Vec<StageSp
             "list its stages under `stages`, or remove `pipeline` for quick sync",
         );
     }
+    if let Some(over) = items.get(MOST_STAGES) {
+        over.error(
+            format!(
+                "a pipeline has at most {MOST_STAGES} stages, but this one {}",
+                items.len()
+            ),
+            "split the application, or let a plugin do more in a stage",
+        );
+        return Vec::new();
+    }
+    let mut patterns_left = MOST_PATTERNS;
     let stages: Vec<_> = items
         .iter()
-        .filter_map(|item| stage(item, version))
+        .filter_map(|item| stage(item, version, &mut patterns_left))
         .collect();
     // Places of stages only make sense while none is missing.
     if stages.len() == items.len() {
@@ -37,7 +53,7 @@ pub(super) fn read(field: Option<Field<'_>>, version: ApiVersion) -> Vec<StageSp
     stages
 }
 
-fn stage(item: &Field<'_>, version: ApiVersion) -> Option<StageSpec> {
+fn stage(item: &Field<'_>, version: ApiVersion, patterns_left: &mut usize) -> Option<StageSpec> {
     if item.node.as_mapping().is_none() {
         item.mismatch(
             "a stage",
@@ -60,7 +76,7 @@ fn stage(item: &Field<'_>, version: ApiVersion) -> Option<StageSpec> {
         desc: fields.take("desc").map(|text| text.value),
         timeout: fields.take("timeout"),
         with: options(fields.field("with")),
-        skip_on: skip_on(fields.field("skipOn")),
+        skip_on: skip_on(fields.field("skipOn"), patterns_left),
         needs: needs(fields.field("needs"), version),
         span: item.span(),
         // Only used if there was one: `name?` below.
@@ -99,7 +115,7 @@ fn options(field: Option<Field<'_>>) -> Node {
     }
 }
 
-fn skip_on(field: Option<Field<'_>>) -> SkipOn {
+fn skip_on(field: Option<Field<'_>>, patterns_left: &mut usize) -> SkipOn {
     let mut skip_on = SkipOn::default();
     let Some(field) = field else { return skip_on };
     let sink = field.sink;
@@ -122,22 +138,34 @@ fn skip_on(field: Option<Field<'_>>) -> SkipOn {
         );
     }
     if let Some(paths) = fields.field("paths") {
-        let mut patterns = Vec::new();
-        for item in paths.items() {
-            let Some(pattern) = item.text() else { continue };
-            // One by one, so that each bad one is told at its own place.
-            match PathPatterns::new(&[&pattern]) {
-                Ok(_) => patterns.push(pattern),
-                Err(error) => item.error(error.to_string(), error.help),
-            }
-        }
-        match PathPatterns::new(&patterns) {
-            Ok(compiled) => skip_on.paths = compiled,
-            Err(error) => paths.error(error.to_string(), error.help),
-        }
+        skip_on.paths = patterns(&paths, patterns_left);
     }
     fields.finish();
     skip_on
+}
+
+fn patterns(field: &Field<'_>, left: &mut usize) -> PathPatterns {
+    let mut patterns = Vec::new();
+    for item in field.items() {
+        let Some(pattern) = item.text() else { continue };
+        if *left == 0 {
+            item.error(
+                format!("the stages of a pipeline have at most {MOST_PATTERNS} path patterns"),
+                "name directories instead of files",
+            );
+            return PathPatterns::default();
+        }
+        *left -= 1;
+        // One by one, so that each bad one is told at its own place.
+        match PathPatterns::new(&[&pattern]) {
+            Ok(_) => patterns.push(pattern),
+            Err(error) => item.error(error.to_string(), error.help),
+        }
+    }
+    PathPatterns::new(&patterns).unwrap_or_else(|error| {
+        field.error(error.to_string(), error.help);
+        PathPatterns::default()
+    })
 }
 
 fn needs(field: Option<Field<'_>>, version: ApiVersion) -> Option<Vec<Located<String>>> {

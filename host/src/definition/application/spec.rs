@@ -1,6 +1,6 @@
 //! The table of an application's keys.
 
-use super::super::decode::{Field, Located, Sink};
+use super::super::decode::{Field, FirstSeen, Located, Sink};
 use super::super::yaml::Node;
 use super::{
     ApiVersion, Application, CommitMatcher, DeclaresKey, DeployTargets, Planner, PluginSection,
@@ -146,21 +146,20 @@ fn deploy_targets(field: Option<Field<'_>>, version: ApiVersion) -> Vec<DeployTa
             );
         }
         let mut names: Vec<Located<String>> = Vec::new();
+        let mut seen = FirstSeen::default();
         for item in targets.items() {
             let Some(name) = item.text() else { continue };
-            match names.iter().find(|known| known.value == name) {
-                Some(first) => item.error(
-                    format!(
-                        "the deploy target `{name}` is named twice; the first is on line {}",
-                        first.span.map_or(0, |span| span.line)
-                    ),
+            if let Some(first) = seen.insert(&name, item.span()) {
+                item.error(
+                    format!("the deploy target `{name}` is named twice; the first is {first}"),
                     "keep one of the two",
-                ),
-                None => names.push(Located {
-                    value: name,
-                    span: item.span(),
-                }),
+                );
+                continue;
             }
+            names.push(Located {
+                value: name,
+                span: item.span(),
+            });
         }
         let plugin = Located {
             value: entry.key.clone(),

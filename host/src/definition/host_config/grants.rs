@@ -6,7 +6,7 @@
 
 use std::path::Path;
 
-use super::super::decode::{Decode, Field, Located};
+use super::super::decode::{Decode, Field, FirstSeen, Located};
 use super::{Access, Allow, DirectoryGrant, RESERVED_GUEST_PATHS};
 
 impl Decode for Access {
@@ -74,7 +74,8 @@ fn names(
 }
 
 fn directories(field: &Field<'_>, directory: &Path) -> Vec<DirectoryGrant> {
-    let mut grants: Vec<DirectoryGrant> = Vec::new();
+    let mut grants = Vec::new();
+    let mut seen = FirstSeen::default();
     for item in field.items() {
         let Some(mut fields) = item.fields() else {
             continue;
@@ -103,13 +104,12 @@ fn directories(field: &Field<'_>, directory: &Path) -> Vec<DirectoryGrant> {
             );
             continue;
         }
-        if let Some(first) = grants.iter().find(|known| known.guest == guest.value) {
+        if let Some(first) = seen.insert(&guest.value, item.span()) {
             item.sink.error(
                 guest.span,
                 format!(
-                    "a second directory at `{}`; the first is granted on line {}",
-                    guest.value,
-                    first.span.map_or(0, |span| span.line)
+                    "a second directory at `{}`; the first is granted {first}",
+                    guest.value
                 ),
                 "give each directory a guest path of its own",
             );

@@ -19,7 +19,7 @@ use super::decode::{Checked, Located, Sink};
 use super::diagnostic::Diagnostics;
 use super::size::ByteSize;
 use super::source::Source;
-use super::yaml::{Limits, Node, Span, read_documents};
+use super::yaml::{Limits, Node, Span, read_documents, single};
 
 /// How much memory a plugin has when the configuration doesn't say.
 pub const DEFAULT_MEMORY: ByteSize = ByteSize::mib(128);
@@ -208,28 +208,10 @@ impl HostConfig {
     /// # Errors
     /// All problems of the file.
     pub fn from_source(source: &Source, directory: &Path) -> Result<Checked<Self>, Diagnostics> {
-        let mut reading = read_documents(source, &Limits::default());
-        if let [first, second, ..] = reading.documents.as_slice() {
-            reading.diagnostics.push(source.error(
-                second.root.span,
-                format!(
-                    "a host configuration is one document, but this file holds {}: \
-                     the first begins on line {}, the second on line {}",
-                    reading.documents.len(),
-                    first.first_line,
-                    second.first_line,
-                ),
-                "keep one of them, without `---` between",
-            ));
-        }
-        let Some(document) = reading
-            .documents
-            .first()
-            .filter(|_| !reading.diagnostics.has_errors())
-        else {
-            return Err(reading.diagnostics);
-        };
-        let sink = Sink::new(source);
+        let reading = read_documents(source, &Limits::default());
+        let help = "keep one of them, without `---` between";
+        let document = single(source, &reading, "a host configuration", help)?;
+        let sink = Sink::new(source, reading.diagnostics.clone());
         let config = read::read(&sink, &document.root, directory);
         sink.finish(config.map(|read| Self {
             source: Some(source.clone()),

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::super::decode::{Field, Fields, Located, Sink};
+use super::super::decode::{Field, Fields, FirstSeen, Located, Sink};
 use super::super::size::ByteSize;
 use super::super::yaml::Node;
 use super::{DeployTarget, HostConfig, HostLimits, PluginConfig, PluginLimits, grants};
@@ -168,7 +168,8 @@ fn plugin_limits(field: Option<Field<'_>>) -> PluginLimits {
 }
 
 fn deploy_targets(field: &Field<'_>) -> Vec<DeployTarget> {
-    let mut targets: Vec<DeployTarget> = Vec::new();
+    let mut targets = Vec::new();
+    let mut seen = FirstSeen::default();
     for item in field.items() {
         let Some(mut fields) = item.fields() else {
             continue;
@@ -185,13 +186,12 @@ fn deploy_targets(field: &Field<'_>) -> Vec<DeployTarget> {
                 "name the deploy target: `- name: production`",
             );
         }
-        if let Some(first) = targets.iter().find(|known| known.name.value == name.value) {
+        if let Some(first) = seen.insert(&name.value, name.span) {
             item.sink.error(
                 name.span,
                 format!(
-                    "the deploy target `{}` is here for the second time; the first is on line {}",
-                    name.value,
-                    first.name.span.map_or(0, |span| span.line)
+                    "the deploy target `{}` is here for the second time; the first is {first}",
+                    name.value
                 ),
                 "give every deploy target of a plugin a name of its own",
             );

@@ -10,7 +10,7 @@ use std::collections::hash_map::Entry as Slot;
 
 use super::read::Limits;
 use super::{Entry, Mapping, Node, Span, Value, scalar, shortened};
-use crate::definition::{Diagnostics, Source};
+use crate::definition::{Diagnostics, Severity, Source};
 
 /// Nothing more of this file may be read: a limit was passed.
 pub(super) struct Stop;
@@ -78,7 +78,7 @@ struct Cost {
 
 /// Builds the documents of one file.
 pub(super) struct Builder<'s> {
-    source: &'s Source,
+    pub(super) source: &'s Source,
     limits: &'s Limits,
     pub(super) diagnostics: Diagnostics,
     open: Vec<Open>,
@@ -415,8 +415,9 @@ impl<'s> Builder<'s> {
     }
 
     pub(super) fn error(&mut self, at: Span, message: String, help: &str) {
+        let source = self.source;
         self.diagnostics
-            .push(self.source.error(Some(at), message, help));
+            .push_with(Severity::Error, || source.error(Some(at), message, help));
     }
 }
 

@@ -8,9 +8,12 @@
 mod build;
 mod read;
 mod scalar;
+#[cfg(test)]
+mod tests;
 
 use serde::{Serialize, Serializer};
 
+pub(super) use read::single;
 pub use read::{Document, Limits, Reading, read_documents};
 
 /// A place in a file.
@@ -139,7 +142,49 @@ impl Node {
         }
     }
 
-    /// The value as JSON, numbers spelled as in the file.
+    /// The value as JSON text, every number spelled exactly as in the file: what
+    /// a plugin is given.
+    pub fn to_json_text(&self) -> String {
+        let mut text = String::new();
+        self.write_json(&mut text);
+        text
+    }
+
+    fn write_json(&self, out: &mut String) {
+        match &self.value {
+            Value::Number(number) if scalar::is_json_number(number) => out.push_str(number),
+            Value::Sequence(items) => {
+                out.push('[');
+                for (index, item) in items.iter().enumerate() {
+                    if index > 0 {
+                        out.push(',');
+                    }
+                    item.write_json(out);
+                }
+                out.push(']');
+            }
+            Value::Mapping(mapping) => {
+                out.push('{');
+                for (index, entry) in mapping.entries.iter().enumerate() {
+                    if index > 0 {
+                        out.push(',');
+                    }
+                    write_string(&entry.key, out);
+                    out.push(':');
+                    entry.value.write_json(out);
+                }
+                out.push('}');
+            }
+            Value::Number(text) | Value::String(text) => write_string(text, out),
+            Value::Bool(true) => out.push_str("true"),
+            Value::Bool(false) => out.push_str("false"),
+            Value::Null => out.push_str("null"),
+        }
+    }
+
+    /// The value as JSON. Numbers are spelled as in the file, but for an
+    /// exponent, which serde_json writes its own way: `1E5` as `1e+5`. Where that
+    /// matters, as towards a plugin, take [`to_json_text`](Self::to_json_text).
     pub fn to_json(&self) -> serde_json::Value {
         use serde_json::Value as Json;
         match &self.value {
@@ -230,6 +275,10 @@ impl Node {
     }
 }
 
+fn write_string(text: &str, out: &mut String) {
+    out.push_str(&serde_json::Value::from(text).to_string());
+}
+
 fn array_index(token: &str) -> Option<usize> {
     let digits = !token.is_empty() && token.bytes().all(|byte| byte.is_ascii_digit());
     (digits && (token == "0" || !token.starts_with('0'))).then(|| token.parse().ok())?
@@ -252,7 +301,7 @@ pub(super) fn shortened(text: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
+mod node_tests {
     use super::*;
     use crate::definition::Source;
 
@@ -264,10 +313,14 @@ mod tests {
 
     #[test]
     fn json_keeps_the_spelling_of_numbers_and_the_order_of_keys() {
-        let node = node("z: 1.10\na: [-0, 1e5, 12345678901234567890123, 2.50E+10]\n");
+        let node = node("z: 1.10\na: [-0, 1e5, 12345678901234567890123, \"q\\n\", ~, on]\n");
+        assert_eq!(
+            node.to_json_text(),
+            r#"{"z":1.10,"a":[-0,1e5,12345678901234567890123,"q\n",null,"on"]}"#
+        );
         assert_eq!(
             node.to_json().to_string(),
-            r#"{"z":1.10,"a":[-0,1e5,12345678901234567890123,2.50E+10]}"#
+            r#"{"z":1.10,"a":[-0,1e+5,12345678901234567890123,"q\n",null,"on"]}"#
         );
     }
 

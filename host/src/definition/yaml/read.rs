@@ -8,7 +8,7 @@
 
 use serde_saphyr::granit_parser::{
     self, ErrorKind, Event, Marker, Parser, ScalarStyle, ScanError, Span as ParserSpan,
-    Tag as ParserTag,
+    StructureStyle, Tag as ParserTag,
 };
 
 use super::build::{Builder, Scalar, Stop, Tag};
@@ -51,9 +51,12 @@ pub struct Reading {
     /// The documents that could be read. One without any value, as between two
     /// `---`, is none.
     pub documents: Vec<Document>,
-    /// The problems. If there is an error, documents or parts of them may be
-    /// missing.
+    /// The problems.
     pub diagnostics: Diagnostics,
+    /// Whether a document is missing, because it is no YAML or a limit was
+    /// passed. After other errors, such as a duplicate key, what is there can be
+    /// read on for its own problems.
+    pub broken: bool,
 }
 
 /// Reads all documents of a file.
@@ -69,6 +72,7 @@ pub fn read_documents(source: &Source, limits: &Limits) -> Reading {
     let mut parser = Parser::new_from_str_with_options(source.text(), options);
     let mut builder = Builder::new(source, limits);
     let mut documents = Vec::new();
+    let mut broken = false;
     while let Some(next) = parser.next_event() {
         let step = match next {
             Ok((Event::StreamEnd, _)) => break,
@@ -84,6 +88,7 @@ pub fn read_documents(source: &Source, limits: &Limits) -> Reading {
             }
             Ok((event, at)) => take(&mut builder, event, at),
             Err(error) => {
+                broken = true;
                 builder.take_document();
                 refuse(&mut builder, &error);
                 // The other documents of the file are read for their problems.
@@ -94,6 +99,7 @@ pub fn read_documents(source: &Source, limits: &Limits) -> Reading {
             }
         };
         if step.is_err() {
+            broken = true;
             break;
         }
     }
@@ -102,12 +108,42 @@ pub fn read_documents(source: &Source, limits: &Limits) -> Reading {
         diagnostics.push(source.error(
             None,
             "this file is empty: it has no value in it",
-            "begin with `apiVersion:` and `kind:`; a comment is no value",
+            "write its keys, or name the file that was meant; a comment is no value",
         ));
     }
     Reading {
         documents,
         diagnostics,
+        broken,
+    }
+}
+
+/// The only document of a file that must have one; `what` the file is and `help`
+/// against several are for the messages.
+pub(in crate::definition) fn single<'r>(
+    source: &Source,
+    reading: &'r Reading,
+    what: &str,
+    help: &str,
+) -> Result<&'r Document, Diagnostics> {
+    match reading.documents.as_slice() {
+        [only] if !reading.broken => Ok(only),
+        [first, second, ..] => {
+            let mut diagnostics = reading.diagnostics.clone();
+            diagnostics.push(source.error(
+                second.root.span,
+                format!(
+                    "{what} is one document, but this file holds {}: the first begins on \
+                     line {}, the second on line {}",
+                    reading.documents.len(),
+                    first.first_line,
+                    second.first_line,
+                ),
+                help,
+            ));
+            Err(diagnostics)
+        }
+        _ => Err(reading.diagnostics.clone()),
     }
 }
 
@@ -125,10 +161,12 @@ fn take(builder: &mut Builder<'_>, event: Event<'_>, at: ParserSpan) -> Result<(
                 span,
             })
         }
-        Event::SequenceStart(_, anchor, tag) => {
+        Event::SequenceStart(style, anchor, tag) => {
+            check_tab(builder, style, span);
             builder.start_sequence(span, anchor, &tag_of(tag.as_deref()))
         }
-        Event::MappingStart(_, anchor, tag) => {
+        Event::MappingStart(style, anchor, tag) => {
+            check_tab(builder, style, span);
             builder.start_mapping(span, anchor, &tag_of(tag.as_deref()))
         }
         Event::SequenceEnd | Event::MappingEnd => builder.end(),
@@ -136,6 +174,28 @@ fn take(builder: &mut Builder<'_>, event: Event<'_>, at: ParserSpan) -> Result<(
         Event::UnresolvedAlias(name) => builder.unknown_alias(&name, span),
         _ => Ok(()),
     }
+}
+
+/// The parser lets a tab pass before the first line of a document.
+fn check_tab(builder: &mut Builder<'_>, style: StructureStyle, span: Span) {
+    if style == StructureStyle::Block && tab_before(builder.source.text(), span) {
+        builder.error(span, TAB.0.to_owned(), TAB.1);
+    }
+}
+
+const TAB: (&str, &str) = (
+    "a tab indents this line",
+    "YAML is indented with spaces: replace the tab",
+);
+
+/// Whether the line of a place is indented with a tab.
+fn tab_before(text: &str, span: Span) -> bool {
+    let before = text.get(..span.start as usize).unwrap_or_default();
+    let line = before.rfind(['\n', '\r']).map_or(0, |at| at + 1);
+    text[line..]
+        .bytes()
+        .take_while(|byte| matches!(byte, b' ' | b'\t'))
+        .any(|byte| byte == b'\t')
 }
 
 fn tag_of(tag: Option<&ParserTag>) -> Tag<'_> {
@@ -189,10 +249,8 @@ fn refuse(builder: &mut Builder<'_>, error: &ScanError) {
         | ErrorKind::TabInIndentation
         | ErrorKind::TabInPlainScalar
         | ErrorKind::TabAtBlockScalarStart
-        | ErrorKind::UnexpectedCharacter { character: '\t' } => (
-            "a tab indents this line".to_owned(),
-            "YAML is indented with spaces: replace the tab",
-        ),
+        | ErrorKind::UnexpectedCharacter { character: '\t' } => (TAB.0.to_owned(), TAB.1),
+        _ if tab_before(builder.source.text(), at) => (TAB.0.to_owned(), TAB.1),
         ErrorKind::UnexpectedCharacter { character } => (
             format!("a value can't begin with `{}`", character.escape_debug()),
             "put quotes around the value",

@@ -32,7 +32,8 @@ pub(super) fn tagged(tag: &str, text: &str) -> Option<Value> {
     fits.then_some(value)
 }
 
-fn is_json_number(text: &str) -> bool {
+/// Whether JSON would take the text for a number.
+pub(super) fn is_json_number(text: &str) -> bool {
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let unsigned = text.strip_prefix('-').unwrap_or(text);
     let (mantissa, exponent) = match unsigned.split_once(['e', 'E']) {
