@@ -2,7 +2,9 @@
 //! WebAssembly component.
 #![deny(missing_docs)]
 
+pub mod definition;
 pub mod lifecycle;
 pub mod model;
+mod runner;
 pub mod source;
 pub mod store;
