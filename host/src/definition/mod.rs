@@ -12,6 +12,9 @@
 //! [`Node`]: the host can't judge it, so it keeps it as it was written,
 //! together with the place of every value, for the day the plugin complains.
 
+// A test that unwraps says enough by its name.
+#![cfg_attr(test, allow(clippy::unwrap_used))]
+
 mod application;
 mod decode;
 mod diagnostic;

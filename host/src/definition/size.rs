@@ -34,7 +34,7 @@ impl fmt::Display for ByteSize {
         let whole = UNITS[..4]
             .iter()
             .rev()
-            .find(|(_, scale)| self.0 > 0 && self.0 % scale == 0);
+            .find(|(_, scale)| self.0 > 0 && self.0.is_multiple_of(*scale));
         match whole {
             Some((unit, scale)) => write!(f, "{}{unit}", self.0 / scale),
             None => write!(f, "{} bytes", self.0),

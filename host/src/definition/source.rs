@@ -9,7 +9,7 @@ use std::io::{self, Read};
 use std::path::Path;
 use std::sync::Arc;
 
-use super::diagnostic::{Diagnostic, Severity, Snippet};
+use super::diagnostic::{Diagnostic, Diagnostics, Severity, Snippet};
 use super::yaml::Span;
 
 /// How large a definition may be: 4 MiB. The largest that we have seen in the
@@ -31,10 +31,15 @@ impl Source {
     ///
     /// # Errors
     /// Says what is wrong with the file and what to do.
-    pub fn load(path: &Path) -> Result<Self, Diagnostic> {
+    pub fn load(path: &Path) -> Result<Self, Diagnostics> {
         let name = path.display().to_string();
         let refuse = |message: String, help: String| {
-            Diagnostic::of_file(Severity::Error, name.as_str(), message, help)
+            Diagnostics::from(Diagnostic::of_file(
+                Severity::Error,
+                name.as_str(),
+                message,
+                help,
+            ))
         };
         let unreadable = |error: &io::Error| match error.kind() {
             io::ErrorKind::NotFound => refuse(
@@ -81,42 +86,43 @@ impl Source {
     ///
     /// # Errors
     /// Says what is wrong with the bytes and what to do.
-    pub fn from_bytes(name: impl Into<String>, bytes: &[u8]) -> Result<Self, Diagnostic> {
+    pub fn from_bytes(name: impl Into<String>, bytes: &[u8]) -> Result<Self, Diagnostics> {
         let name = name.into();
-        let refuse = |message: &str, help: &str| {
-            Diagnostic::of_file(Severity::Error, name.as_str(), message, help)
+        let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
+        let refuse = |at: Option<usize>, message: &str, help: &str| {
+            let mut diagnostic = Diagnostic::of_file(Severity::Error, name.as_str(), message, help);
+            if let Some(at) = at {
+                (diagnostic.line, diagnostic.column) = place_of(bytes, at);
+            }
+            Err(Diagnostics::from(diagnostic))
         };
         if bytes.len() > MAX_FILE_BYTES {
-            return Err(refuse(
+            return refuse(
+                None,
                 &format!(
                     "this file is larger than {} MiB, the limit",
                     MAX_FILE_BYTES >> 20
                 ),
                 "a definition holds settings only; keep data in files of their own",
-            ));
+            );
         }
         if bytes.starts_with(&[0xFE, 0xFF]) || bytes.starts_with(&[0xFF, 0xFE]) {
-            return Err(refuse("this file is UTF-16", "save it as UTF-8"));
+            return refuse(None, "this file is UTF-16", "save it as UTF-8");
         }
-        let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
         if let Some(at) = bytes.iter().position(|byte| *byte == 0) {
-            let mut diagnostic = refuse(
+            return refuse(
+                Some(at),
                 "this is a binary file: it has a NUL byte",
                 "name a YAML file, which is text in UTF-8",
             );
-            (diagnostic.line, diagnostic.column) = place_of(bytes, at);
-            return Err(diagnostic);
         }
         match std::str::from_utf8(bytes) {
             Ok(text) => Ok(Self::from_text(name, text)),
-            Err(error) => {
-                let mut diagnostic = refuse(
-                    &format!("the byte 0x{:02X} is not UTF-8", bytes[error.valid_up_to()]),
-                    "save the file as UTF-8; if it isn't text, name a YAML file",
-                );
-                (diagnostic.line, diagnostic.column) = place_of(bytes, error.valid_up_to());
-                Err(diagnostic)
-            }
+            Err(error) => refuse(
+                Some(error.valid_up_to()),
+                &format!("the byte 0x{:02X} is not UTF-8", bytes[error.valid_up_to()]),
+                "save the file as UTF-8; if it isn't text, name a YAML file",
+            ),
         }
     }
 
@@ -259,8 +265,8 @@ mod tests {
     #[test]
     fn a_missing_file_is_told_as_such() {
         let error = Source::load(Path::new("no/such/file.yaml")).unwrap_err();
-        assert_eq!(error.file, "no/such/file.yaml");
-        assert!(error.message.contains("no such file"), "{error}");
+        assert_eq!(error.iter().next().unwrap().file, "no/such/file.yaml");
+        assert!(error.to_string().contains("no such file"), "{error}");
     }
 
     #[test]

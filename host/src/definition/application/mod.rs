@@ -9,7 +9,7 @@ mod nested;
 mod pipeline;
 mod spec;
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;
 mod unserved;
 
 use std::collections::BTreeMap;
@@ -22,7 +22,7 @@ use super::decode::{Checked, Located, Sink};
 use super::diagnostic::{Diagnostic, Diagnostics, Severity};
 use super::patterns::PathPatterns;
 use super::source::Source;
-use super::yaml::{Limits, Node, Span, read_documents, single};
+use super::yaml::{Document, Limits, Node, Span, read_documents, single};
 
 pub use header::{ApiVersion, ApplicationKind};
 
@@ -223,7 +223,28 @@ impl Application {
     ) -> Result<Checked<Self>, Diagnostics> {
         let reading = read_documents(source, &Limits::default());
         let document = single(source, &reading, "an application file", MANY)?;
-        let sink = Sink::new(source, reading.diagnostics.clone());
+        Self::read(
+            source,
+            document,
+            reading.diagnostics.clone(),
+            default_name,
+            declares,
+        )
+    }
+
+    /// Reads one document of a file, `found` being what is known to be wrong
+    /// with the file already.
+    ///
+    /// # Errors
+    /// All problems of the document, and those already found.
+    pub fn read(
+        source: &Source,
+        document: &Document,
+        found: Diagnostics,
+        default_name: &str,
+        declares: DeclaresKey<'_>,
+    ) -> Result<Checked<Self>, Diagnostics> {
+        let sink = Sink::new(source, found);
         let application = spec::read(&sink, &document.root, default_name, declares);
         sink.finish(application.map(|read| Self {
             source: Some(source.clone()),

@@ -8,7 +8,7 @@
 mod grants;
 mod read;
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;

@@ -28,7 +28,7 @@ fn has(text: &str, parts: &[&str]) {
     }
 }
 
-const WHOLE: &str = r#"
+pub(in crate::definition) const WHOLE: &str = r#"
 pluginsDirectory: ../plugins
 stateFile: /var/lib/stagewright/state.db
 limits:

@@ -9,6 +9,7 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry as Slot;
 
 use super::read::Limits;
+use super::repeat::{Cost, cost_of, merged};
 use super::{Entry, Mapping, Node, Span, Value, scalar, shortened};
 use crate::definition::{Diagnostics, Severity, Source};
 
@@ -67,13 +68,6 @@ enum Key {
 struct Anchored {
     node: Node,
     cost: Cost,
-}
-
-#[derive(Clone, Copy, Default)]
-struct Cost {
-    nodes: usize,
-    bytes: usize,
-    depth: usize,
 }
 
 /// Builds the documents of one file.
@@ -419,58 +413,4 @@ impl<'s> Builder<'s> {
         self.diagnostics
             .push_with(Severity::Error, || source.error(Some(at), message, help));
     }
-}
-
-/// The entries that a merge key brings in: of a mapping, or of a list of them,
-/// in which the earlier wins.
-fn merged(node: Node) -> Result<Vec<Entry>, Node> {
-    match node.value {
-        Value::Mapping(mapping) => Ok(mapping.entries),
-        Value::Sequence(items)
-            if !items.is_empty() && items.iter().all(|item| item.as_mapping().is_some()) =>
-        {
-            Ok(items
-                .into_iter()
-                .filter_map(|item| match item.value {
-                    Value::Mapping(mapping) => Some(mapping.entries),
-                    _ => None,
-                })
-                .flatten()
-                .collect())
-        }
-        value => Err(Node {
-            span: node.span,
-            value,
-        }),
-    }
-}
-
-/// What a copy costs. Recursion is safe: the depth has been checked.
-fn cost_of(node: &Node) -> Cost {
-    let mut cost = Cost {
-        nodes: 1,
-        ..Cost::default()
-    };
-    let mut add = |inner: Cost| {
-        cost.nodes += inner.nodes;
-        cost.bytes += inner.bytes;
-        cost.depth = cost.depth.max(inner.depth);
-    };
-    match &node.value {
-        Value::Null | Value::Bool(_) => {}
-        Value::Number(text) | Value::String(text) => cost.bytes = text.len(),
-        Value::Sequence(items) => {
-            items.iter().map(cost_of).for_each(&mut add);
-            cost.depth += 1;
-        }
-        Value::Mapping(mapping) => {
-            for entry in &mapping.entries {
-                let mut inner = cost_of(&entry.value);
-                inner.bytes += entry.key.len();
-                add(inner);
-            }
-            cost.depth += 1;
-        }
-    }
-    cost
 }

@@ -7,6 +7,7 @@
 
 mod build;
 mod read;
+mod repeat;
 mod scalar;
 #[cfg(test)]
 mod tests;

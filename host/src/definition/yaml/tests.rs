@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::{Limits, Reading, read_documents};
-use crate::definition::{Application, HostConfig, Source};
+use crate::definition::{Application, HostConfig, Source, application, host_config};
 
 fn read(text: &str) -> Reading {
     read_documents(&Source::from_text("f.yaml", text), &Limits::default())
@@ -307,10 +307,10 @@ fn a_million_problems_are_told_as_the_first_hundred() {
     );
 }
 
-/// Texts made of what YAML and our files are made of: most random bytes are
-/// refused at the first, these get far.
-fn yamlish() -> impl Strategy<Value = String> {
-    let piece = prop::sample::select(vec![
+/// What YAML and our files are made of: most random bytes are refused at the
+/// first, texts of these get far.
+fn piece() -> impl Strategy<Value = &'static str> {
+    prop::sample::select(vec![
         "apiVersion: ",
         "stagewright.dev/v1",
         "pipecd.dev/v1beta1",
@@ -375,8 +375,21 @@ fn yamlish() -> impl Strategy<Value = String> {
         "1GiB",
         "**/*.md",
         "/a",
-    ]);
-    prop::collection::vec(piece, 0..60).prop_map(|pieces| pieces.concat())
+    ])
+}
+
+/// A good file, damaged in a few places.
+fn damaged(whole: &'static str) -> impl Strategy<Value = String> {
+    let damage = (0..whole.len(), 0..30_usize, piece());
+    prop::collection::vec(damage, 1..5).prop_map(move |damages| {
+        let mut text = whole.to_owned();
+        for (at, length, insert) in damages {
+            let start = text.floor_char_boundary(at);
+            let end = text.floor_char_boundary(at + length);
+            text.replace_range(start..end, insert);
+        }
+        text
+    })
 }
 
 fn read_all_ways(bytes: &[u8]) {
@@ -390,14 +403,13 @@ fn read_all_ways(bytes: &[u8]) {
         assert_eq!(parsed, document.root.to_json());
         document.root.locate("/spec/pipeline/stages/0/with");
     }
-    for told in [
+    let results = [
         Application::from_source(&source, "app", &|_, _| false).err(),
         HostConfig::from_source(&source, std::path::Path::new("/etc")).err(),
-    ] {
-        if let Some(diagnostics) = told {
-            assert!(diagnostics.has_errors());
-            assert!(!diagnostics.to_string().is_empty());
-        }
+    ];
+    for diagnostics in results.into_iter().flatten() {
+        assert!(diagnostics.has_errors());
+        assert!(!diagnostics.to_string().is_empty());
     }
 }
 
@@ -408,7 +420,17 @@ proptest! {
     }
 
     #[test]
-    fn arbitrary_yaml_never_panics(text in yamlish()) {
+    fn arbitrary_yaml_never_panics(pieces in prop::collection::vec(piece(), 0..60)) {
+        read_all_ways(pieces.concat().as_bytes());
+    }
+
+    #[test]
+    fn a_damaged_application_file_never_panics(text in damaged(application::tests::WHOLE)) {
+        read_all_ways(text.as_bytes());
+    }
+
+    #[test]
+    fn a_damaged_host_configuration_never_panics(text in damaged(host_config::tests::WHOLE)) {
         read_all_ways(text.as_bytes());
     }
 

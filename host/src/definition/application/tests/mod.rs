@@ -1,12 +1,15 @@
 //! What reading an application's file promises.
 
+mod header;
+mod pipeline;
+
 use std::time::Duration;
 
 use super::{ApiVersion, Application, ApplicationKind, DEFAULT_TIMEOUT, StageSpec};
 use crate::definition::decode::Checked;
-use crate::definition::{Severity, Source, format_duration};
+use crate::definition::{Source, format_duration};
 
-fn load(text: &str) -> Result<Checked<Application>, String> {
+pub(super) fn load(text: &str) -> Result<Checked<Application>, String> {
     let source = Source::from_text("app.yaml", text);
     Application::from_source(&source, "shop", &|_, _| false).map_err(|told| told.to_string())
 }
@@ -17,36 +20,36 @@ fn read(text: &str) -> Application {
     checked.value
 }
 
-fn warned(text: &str) -> String {
+pub(super) fn warned(text: &str) -> String {
     load(text)
         .unwrap_or_else(|told| panic!("{told}"))
         .warnings
         .to_string()
 }
 
-fn refused(text: &str) -> String {
+pub(super) fn refused(text: &str) -> String {
     load(text).expect_err("it is refused")
 }
 
 /// An application of one plugin with these lines in its `spec`.
-fn pipecd(spec: &str) -> String {
+pub(super) fn pipecd(spec: &str) -> String {
     format!(
         "apiVersion: pipecd.dev/v1beta1\nkind: Application\nspec:\n  plugins: {{site: }}\n{spec}"
     )
 }
 
-fn ours(spec: &str) -> String {
+pub(super) fn ours(spec: &str) -> String {
     pipecd(spec).replace("pipecd.dev/v1beta1", "stagewright.dev/v1")
 }
 
 #[track_caller]
-fn has(text: &str, parts: &[&str]) {
+pub(super) fn has(text: &str, parts: &[&str]) {
     for part in parts {
         assert!(text.contains(part), "missing: {part}\n{text}");
     }
 }
 
-const WHOLE: &str = r#"
+pub(in crate::definition) const WHOLE: &str = r#"
 apiVersion: stagewright.dev/v1
 kind: Application
 spec:
@@ -373,138 +376,6 @@ fn a_plugin_whose_schema_declares_such_a_key_keeps_it() {
 }
 
 #[test]
-fn a_bare_number_as_a_timeout_is_refused_and_the_message_names_the_missing_unit() {
-    for spec in ["  timeout: 300\n", "  timeout: \"300\"\n"] {
-        has(
-            &refused(&pipecd(spec)),
-            &[
-                "app.yaml:5:12: error: `spec.timeout`: `300` has no unit",
-                "`300s` for seconds, `300m` for minutes",
-            ],
-        );
-    }
-    has(
-        &refused(&pipecd("  pipeline: {stages: [{name: A, timeout: 0s}]}\n")),
-        &["is zero"],
-    );
-    has(&refused(&pipecd("  timeout: -5m\n")), &["is negative"]);
-}
-
-#[test]
-fn bad_patterns_are_errors_at_load_with_their_place() {
-    has(
-        &refused(&pipecd("  commitMatcher: {pipeline: '('}\n")),
-        &[
-            "app.yaml:5:29: error: `spec.commitMatcher.pipeline` is no regular expression: unclosed group",
-        ],
-    );
-    let spec = "  pipeline:\n    stages:\n      - name: A\n        skipOn:\n          paths:\n            - ok/**\n            - a[b\n            - /docs\n";
-    has(
-        &refused(&pipecd(spec)),
-        &[
-            "app.yaml:11:15: error: `a[b` is no path pattern",
-            "app.yaml:12:15: error: `/docs` is no path pattern: paths are relative",
-        ],
-    );
-    has(
-        &refused(&pipecd(
-            "  pipeline: {stages: [{name: A, skipOn: {commitMessagePrefixes: ['']}}]}\n",
-        )),
-        &["an empty prefix"],
-    );
-}
-
-#[test]
-fn a_stage_must_have_a_name_and_options_that_are_a_mapping() {
-    has(
-        &refused(&pipecd("  pipeline:\n    stages:\n      - with: {}\n")),
-        &[
-            "app.yaml:7:9: error: `spec.pipeline.stages[0]` has no `name`",
-            "name: WAIT",
-        ],
-    );
-    has(
-        &refused(&pipecd("  pipeline: {stages: [WAIT]}\n")),
-        &["must be a stage, but is the text `WAIT`"],
-    );
-    has(
-        &refused(&pipecd("  pipeline: {stages: [{name: A, with: [a]}]}\n")),
-        &["`spec.pipeline.stages[0].with` must be a mapping, but is a list"],
-    );
-    has(
-        &refused(&pipecd("  pipeline: {stages: {name: A}}\n")),
-        &["`spec.pipeline.stages` must be a list"],
-    );
-    has(
-        &warned(&pipecd("  pipeline: {stages: []}\n")),
-        &["warning: this pipeline has no stages"],
-    );
-}
-
-fn needs(stages: &[(&str, &str)]) -> String {
-    let lines: String = stages
-        .iter()
-        .map(|(id, rest)| format!("      - {{id: {id}, name: WAIT{rest}}}\n"))
-        .collect();
-    ours(&format!("  pipeline:\n    stages:\n{lines}"))
-}
-
-#[test]
-fn needs_are_read_and_warned_of_as_not_served_yet() {
-    let checked = load(&needs(&[
-        ("a", ""),
-        ("b", ", needs: []"),
-        ("c", ", needs: [a, b]"),
-    ]))
-    .unwrap();
-    assert!(
-        checked
-            .warnings
-            .iter()
-            .all(|told| told.severity == Severity::Warning)
-    );
-    has(
-        &checked.warnings.to_string(),
-        &["`needs` is known but not served yet"],
-    );
-    assert_eq!(checked.value.stages[2].needs.as_ref().unwrap().len(), 2);
-}
-
-#[test]
-fn duplicate_ids_dangling_and_circular_needs_are_errors_that_name_both_ends() {
-    has(
-        &refused(&needs(&[("a", ""), ("a", "")])),
-        &[
-            "app.yaml:8:14: error: the id `a` is here for the second time",
-            "the first is that of stage `a` (WAIT) on line 7",
-        ],
-    );
-    has(
-        &refused(&needs(&[("first", ""), ("b", ", needs: [frist]")])),
-        &[
-            "stage `b` (WAIT) on line 8 needs `frist`, but no stage has this id",
-            "did you mean `first`?",
-        ],
-    );
-    has(
-        &refused(&needs(&[
-            ("a", ", needs: [c]"),
-            ("b", ""),
-            ("c", ", needs: [b]"),
-        ])),
-        &[
-            "these stages wait for each other: stage `a` (WAIT) on line 7, which comes after \
-         stage `c` (WAIT) on line 9, which comes after stage `b` (WAIT) on line 8, which comes \
-         after stage `a` (WAIT) on line 7",
-        ],
-    );
-    has(
-        &refused(&needs(&[("a", ", needs: [a]")])),
-        &["wait for each other"],
-    );
-}
-
-#[test]
 fn keys_of_ours_are_refused_under_pipecds_version_and_say_so() {
     has(
         &refused(&pipecd("  deployTargets: {site: [eu]}\n")),
@@ -530,161 +401,5 @@ fn a_deploy_target_is_named_once_and_a_plugins_list_says_something() {
     has(
         &refused(&ours("  deployTargets:\n    site:\n")),
         &["names no deploy target"],
-    );
-}
-
-#[test]
-fn a_legacy_kind_passes_with_a_warning_if_the_file_is_of_the_v1_form() {
-    for (kind, read) in [
-        ("KubernetesApp", ApplicationKind::Kubernetes),
-        ("TerraformApp", ApplicationKind::Terraform),
-        ("LambdaApp", ApplicationKind::Lambda),
-        ("CloudRunApp", ApplicationKind::CloudRun),
-        ("ECSApp", ApplicationKind::Ecs),
-    ] {
-        let checked =
-            load(&pipecd("").replace("kind: Application", &format!("kind: {kind}"))).unwrap();
-        assert_eq!(checked.value.kind, read);
-        has(
-            &checked.warnings.to_string(),
-            &[
-                "app.yaml:2:7: warning:",
-                "legacy kind",
-                "write `kind: Application`",
-            ],
-        );
-    }
-}
-
-#[test]
-fn a_legacy_kind_without_plugins_is_refused_as_the_v0_form_and_by_nothing_else() {
-    for spec in [
-        "{input: {a: b}, quickSync: {}}",
-        "{plugins: {}}",
-        "{plugins: }",
-        "",
-    ] {
-        let told = refused(&format!(
-            "apiVersion: pipecd.dev/v1beta1\nkind: TerraformApp\nspec: {spec}\n"
-        ));
-        has(
-            &told,
-            &[
-                "app.yaml:2:7: error:",
-                "v0 form",
-                "`spec.plugins.terraform`",
-                "kind: Application",
-            ],
-        );
-        assert_eq!(told.matches("error:").count(), 1, "{told}");
-    }
-    let told = refused("apiVersion: pipecd.dev/v1beta1\nkind: ECSApp\nspec: {input: {}}\n");
-    has(&told, &["with `input` moved into `spec.plugins.ecs`"]);
-}
-
-#[test]
-fn another_kind_is_no_application_and_the_message_says_what_would_be() {
-    for (kind, parts) in [
-        (
-            "Piped",
-            ["configuration of PipeCD's agent", "stagewright.yaml"],
-        ),
-        ("AnalysisTemplate", ["is no application", "app.pipecd.yaml"]),
-        (
-            "InvalidKind",
-            ["the kind `InvalidKind` is unknown", "`kind: Application`"],
-        ),
-        (
-            "Aplication",
-            [
-                "the kind `Aplication` is unknown",
-                "did you mean `kind: Application`?",
-            ],
-        ),
-        ("[a]", ["`kind` must be a name", "kind: Application"]),
-    ] {
-        let told = refused(&format!(
-            "apiVersion: pipecd.dev/v1beta1\nkind: {kind}\nspec: {{x: y}}\n"
-        ));
-        has(&told, &["app.yaml:2:", parts[0], parts[1]]);
-        assert_eq!(told.matches("error:").count(), 1, "{told}");
-    }
-}
-
-#[test]
-fn a_document_without_kind_version_or_spec_says_which_is_missing() {
-    has(
-        &refused("spec: {}\n"),
-        &[
-            "app.yaml:1:1: error: `kind` is missing",
-            "`kind: Application`",
-        ],
-    );
-    has(
-        &refused("kind: Application\nspec: {}\n"),
-        &["`apiVersion` is missing", "pipecd.dev/v1beta1"],
-    );
-    has(
-        &refused("apiVersion: pipecd.dev/v1beta1\nkind: Application\n"),
-        &["`spec` is missing"],
-    );
-    has(
-        &refused("apiVersion: pipecd.dev/v1beta2\nkind: Application\nspec: {}\n"),
-        &[
-            "app.yaml:1:13: error: `apiVersion` is the text `pipecd.dev/v1beta2`",
-            "did you mean `pipecd.dev/v1beta1`?",
-        ],
-    );
-    has(
-        &refused("- a\n"),
-        &["an application file is a mapping, but this is a list"],
-    );
-}
-
-#[test]
-fn a_file_of_several_documents_is_refused_naming_their_first_lines() {
-    let text = format!("{}---\n# another\n{}", pipecd(""), pipecd(""));
-    has(
-        &refused(&text),
-        &[
-            "app.yaml:7:1: error:",
-            "the first begins on line 1, the second on line 7",
-        ],
-    );
-}
-
-#[test]
-fn problems_of_the_yaml_and_of_the_definition_are_told_together() {
-    let told = refused(&pipecd("  name: a\n  name: b\n  timeuot: 5m\n"));
-    has(
-        &told,
-        &[
-            "app.yaml:6:3: error: the key `name`",
-            "app.yaml:7:3: error: unknown key `timeuot`",
-        ],
-    );
-    assert!(told.find("app.yaml:6").unwrap() < told.find("app.yaml:7").unwrap());
-}
-
-#[test]
-fn an_application_of_which_nothing_can_be_deployed_is_warned_of() {
-    has(
-        &warned("apiVersion: pipecd.dev/v1beta1\nkind: Application\nspec: {name: a}\n"),
-        &["app.yaml:3:1: warning:", "nothing can be deployed"],
-    );
-}
-
-#[test]
-fn a_pipeline_of_endless_stages_or_patterns_is_refused_by_its_limit() {
-    let stages = "      - name: A\n".repeat(1_001);
-    has(
-        &refused(&pipecd(&format!("  pipeline:\n    stages:\n{stages}"))),
-        &["at most 1000 stages"],
-    );
-    let paths = vec!["a"; 400].join(",");
-    let stages = format!("      - {{name: A, skipOn: {{paths: [{paths}]}}}}\n").repeat(3);
-    has(
-        &refused(&pipecd(&format!("  pipeline:\n    stages:\n{stages}"))),
-        &["at most 1000 path patterns"],
     );
 }
