@@ -4,7 +4,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use stagewright_sdk::{control, status};
+use stagewright_sdk::{Timestamp, control, status};
 
 pub(crate) use stagewright_sdk::state::Scope;
 
@@ -25,7 +25,7 @@ pub(crate) fn progress(target: &str, files: usize, of: usize) {
 
 /// Now, in milliseconds since 1970.
 pub(crate) fn now_millis() -> u64 {
-    stagewright_sdk::now()
+    Timestamp::now().as_millis()
 }
 
 /// Now.

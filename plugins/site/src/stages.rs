@@ -1,11 +1,15 @@
 //! The stages: what each does to the deploy targets, in turn, and what it says of
 //! them.
 
-use stagewright_sdk::{Outcome, Result, Source, TargetResult, TargetStatus, error, info, success};
+use stagewright_sdk::{
+    DeployTarget, Error, Outcome, PlanInput, Result, Source, TargetResult, TargetStatus, error, info, success,
+};
 
-use crate::config::Section;
+use crate::Site;
+use crate::config::{Section, TargetConfig};
 use crate::failure::Failure;
 use crate::layout::{Work, is_hash};
+use crate::plan::check_targets;
 use crate::record::Record;
 use crate::release::{Copied, Ready, Restored, Switch, Target, describe};
 use crate::tree::{Tree, published};
@@ -18,8 +22,27 @@ pub(crate) struct Job<'a> {
     pub(crate) source: &'a Source,
     /// Who works.
     pub(crate) work: Work,
-    /// The names of the deploy targets and their directories.
-    pub(crate) targets: Vec<(&'a str, &'a str)>,
+    /// Where.
+    pub(crate) targets: &'a [DeployTarget<TargetConfig>],
+}
+
+impl<'a> Job<'a> {
+    /// What a stage is called for.
+    pub(crate) fn new(input: &'a PlanInput<Site>, attempt: u32) -> Result<Self> {
+        let deployment = input.deployment.id.clone();
+        let plain = |c: u8| c.is_ascii_alphanumeric() || matches!(c, b'-' | b'_');
+        if deployment.is_empty() || !deployment.bytes().all(plain) {
+            return Err(Error::internal(format_args!(
+                "the deployment's id `{deployment}` can't be a part of a file's name"
+            )));
+        }
+        Ok(Self {
+            section: &input.section,
+            source: &input.target_source,
+            work: Work { deployment, attempt },
+            targets: &input.deploy_targets,
+        })
+    }
 }
 
 /// SITE_STAGE: a whole release on each target, not live.
@@ -98,28 +121,30 @@ pub(crate) fn roll_back(job: &Job<'_>) -> Result<Outcome> {
 /// What this deployment did to a target. One that it never noted down may hold
 /// leftovers all the same.
 fn record_of(job: &Job<'_>, name: &str) -> Result<Option<Record>> {
-    let given = job.targets.iter().find(|(given, _)| *given == name);
-    Ok(Record::load(name)?.or_else(|| given.map(|(_, directory)| Record::new(directory))))
+    let given = || job.targets.iter().find(|target| target.name == name);
+    Ok(Record::load(name)?.or_else(|| given().map(|target| Record::new(directory(target)))))
 }
 
 /// A whole release on each target that does not fail.
 fn ready_everywhere(job: &Job<'_>, report: &mut Report) -> Result<Vec<(Target, Ready)>> {
     if job.targets.is_empty() {
-        return Err(stagewright_sdk::Error::unsupported(
+        return Err(Error::unsupported(
             "there is no deploy target to publish to: give the plugin `deployTargets` in the \
              host's configuration",
         ));
     }
+    check_targets(job.targets)?;
     let commit = &job.source.commit_hash;
     if !is_hash(commit) {
-        return Err(stagewright_sdk::Error::internal(format_args!(
+        return Err(Error::internal(format_args!(
             "the commit `{commit}` is no hash, and can't be the name of a release"
         )));
     }
     let tree = published(job.source, job.section)?;
     let mut everywhere = Vec::new();
-    for (name, directory) in &job.targets {
-        let ready = ready_on(job, name, directory, &tree);
+    for target in job.targets {
+        let name = &target.name;
+        let ready = ready_on(job, target, &tree);
         if let Some((target, ready)) = report.take(name, ready)? {
             match &ready.copied {
                 Some(Copied { files, bytes }) => {
@@ -133,13 +158,16 @@ fn ready_everywhere(job: &Job<'_>, report: &mut Report) -> Result<Vec<(Target, R
     Ok(everywhere)
 }
 
+fn directory(target: &DeployTarget<TargetConfig>) -> &str {
+    &target.config.directory.0
+}
+
 fn ready_on(
     job: &Job<'_>,
-    name: &str,
-    directory: &str,
+    target: &DeployTarget<TargetConfig>,
     tree: &Tree,
 ) -> Result<(Target, Ready), Failure> {
-    let mut target = Target::open(name, directory, &job.work)?;
+    let mut target = Target::open(&target.name, directory(target), &job.work)?;
     let ready = target.ready(tree, &job.source.commit_hash)?;
     Ok((target, ready))
 }
@@ -172,7 +200,7 @@ struct Report {
 
 impl Report {
     fn new(job: &Job<'_>) -> Self {
-        let names = job.targets.iter().map(|(name, _)| (*name).to_owned()).collect();
+        let names = job.targets.iter().map(|target| target.name.clone()).collect();
         Self { names, results: Vec::new() }
     }
 
