@@ -35,19 +35,26 @@ impl Changes {
             }
         }
         let gone = |entry: &&Entry| {
-            target.get(&entry.path).is_none_or(|new| new.kind == Kind::Directory)
+            target
+                .get(&entry.path)
+                .is_none_or(|new| new.kind == Kind::Directory)
         };
         let removed: Vec<&Entry> = running.files().filter(gone).collect();
         if let Some(first) = removed.first() {
             for path in &changes.added {
-                let Some(new) = target.get(path) else { continue };
+                let Some(new) = target.get(path) else {
+                    continue;
+                };
                 if same_entry(running, first, target, new)? {
                     changes.first_renamed_to = Some(path.clone());
                     break;
                 }
             }
         }
-        changes.removed = removed.into_iter().map(|entry| entry.path.clone()).collect();
+        changes.removed = removed
+            .into_iter()
+            .map(|entry| entry.path.clone())
+            .collect();
         Ok(changes)
     }
 }

@@ -15,7 +15,10 @@ pub(crate) struct Decision {
 /// to it, so that someone should look first.
 pub(crate) fn decide(changes: &Changes, max_files: u32) -> Decision {
     if let Some((first, rest)) = changes.removed.split_first() {
-        return Decision { at_once: false, summary: removal(changes, first, rest) };
+        return Decision {
+            at_once: false,
+            summary: removal(changes, first, rest),
+        };
     }
     let (added, modified) = (changes.added.len(), changes.modified.len());
     let count = added + modified;
@@ -24,7 +27,11 @@ pub(crate) fn decide(changes: &Changes, max_files: u32) -> Decision {
     } else {
         String::new()
     };
-    let verb = if count > 0 && modified == 0 { "added" } else { "changed" };
+    let verb = if count > 0 && modified == 0 {
+        "added"
+    } else {
+        "changed"
+    };
     let counted = match count {
         0 => "no file changed".to_owned(),
         1 => format!("1 file {verb}, none removed"),
@@ -36,7 +43,10 @@ pub(crate) fn decide(changes: &Changes, max_files: u32) -> Decision {
         0 | 1 => format!("; quickSync.maxFiles is {max_files}"),
         _ => format!("; quick sync is for fewer than {max_files}"),
     };
-    Decision { at_once, summary: format!("{counted}{limit}") }
+    Decision {
+        at_once,
+        summary: format!("{counted}{limit}"),
+    }
 }
 
 fn removal(changes: &Changes, first: &str, rest: &[String]) -> String {
@@ -70,11 +80,20 @@ mod tests {
 
     #[test]
     fn fewer_changed_files_than_the_limit_go_live_at_once() {
-        assert_eq!(decided(0, 3, 0, 20), (true, "3 files changed, none removed".into()));
-        assert_eq!(decided(1, 0, 0, 20), (true, "1 file added, none removed".into()));
+        assert_eq!(
+            decided(0, 3, 0, 20),
+            (true, "3 files changed, none removed".into())
+        );
+        assert_eq!(
+            decided(1, 0, 0, 20),
+            (true, "1 file added, none removed".into())
+        );
         assert_eq!(
             decided(1, 2, 0, 4),
-            (true, "3 files changed (1 added, 2 modified), none removed".into())
+            (
+                true,
+                "3 files changed (1 added, 2 modified), none removed".into()
+            )
         );
         assert_eq!(decided(0, 0, 0, 20), (true, "no file changed".into()));
     }
@@ -83,9 +102,15 @@ mod tests {
     fn as_many_as_the_limit_take_the_pipeline_and_the_summary_says_the_limit() {
         assert_eq!(
             decided(0, 20, 0, 20),
-            (false, "20 files changed, none removed; quick sync is for fewer than 20".into())
+            (
+                false,
+                "20 files changed, none removed; quick sync is for fewer than 20".into()
+            )
         );
-        assert_eq!(decided(0, 0, 0, 0), (false, "no file changed; quickSync.maxFiles is 0".into()));
+        assert_eq!(
+            decided(0, 0, 0, 0),
+            (false, "no file changed; quickSync.maxFiles is 0".into())
+        );
     }
 
     #[test]
@@ -93,7 +118,10 @@ mod tests {
         assert_eq!(decided(0, 1, 1, 20), (false, "0.html was removed".into()));
         assert_eq!(
             decided(0, 1, 3, 20),
-            (false, "0.html and 2 more files were removed or renamed".into())
+            (
+                false,
+                "0.html and 2 more files were removed or renamed".into()
+            )
         );
     }
 
@@ -105,6 +133,9 @@ mod tests {
             first_renamed_to: Some("new.html".into()),
             ..Changes::default()
         };
-        assert_eq!(decide(&changes, 20).summary, "old.html was renamed to new.html");
+        assert_eq!(
+            decide(&changes, 20).summary,
+            "old.html was renamed to new.html"
+        );
     }
 }

@@ -50,9 +50,16 @@ impl fmt::Display for BadPattern {
 }
 
 fn parse(text: &str) -> Result<Pattern, BadPattern> {
-    let names: Vec<String> =
-        text.strip_suffix('/').unwrap_or(text).split('/').map(str::to_owned).collect();
-    if let Some(name) = names.iter().find(|name| matches!(name.as_str(), "" | "." | "..")) {
+    let names: Vec<String> = text
+        .strip_suffix('/')
+        .unwrap_or(text)
+        .split('/')
+        .map(str::to_owned)
+        .collect();
+    if let Some(name) = names
+        .iter()
+        .find(|name| matches!(name.as_str(), "" | "." | ".."))
+    {
         return Err(BadPattern(format!(
             "`{text}` matches no path, because of `{name}` in it: write a path below the \
              published directory, such as `drafts/**` or `**/*.map`"
@@ -81,7 +88,8 @@ fn matches_names(pattern: &[String], names: &[&str]) -> bool {
 /// One name, with the last `*` taken back when it took too little: time is at
 /// most the product of the two lengths.
 fn matches_name(pattern: &str, name: &str) -> bool {
-    let (pattern, name): (Vec<char>, Vec<char>) = (pattern.chars().collect(), name.chars().collect());
+    let (pattern, name): (Vec<char>, Vec<char>) =
+        (pattern.chars().collect(), name.chars().collect());
     let (mut at, mut in_name) = (0, 0);
     let mut star = None;
     while in_name < name.len() {
@@ -109,7 +117,9 @@ mod tests {
     use super::parse;
 
     fn matches(pattern: &str, path: &str) -> bool {
-        parse(pattern).map(|pattern| pattern.matches(path)).unwrap_or_else(|why| panic!("{why}"))
+        parse(pattern)
+            .map(|pattern| pattern.matches(path))
+            .unwrap_or_else(|why| panic!("{why}"))
     }
 
     #[test]

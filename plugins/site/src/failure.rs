@@ -62,7 +62,10 @@ impl<T> At<T> for io::Result<T> {
                 ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => GRANT,
                 _ => "",
             };
-            Failure::Because(format!("could not {verb} {}: {error}{hint}", path.display()))
+            Failure::Because(format!(
+                "could not {verb} {}: {error}{hint}",
+                path.display()
+            ))
         })
     }
 }

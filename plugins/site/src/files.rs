@@ -14,7 +14,9 @@ const CHUNK: usize = 128 * 1024;
 
 /// Makes a directory; its parent must be there.
 pub(crate) fn create_directory(path: &Path) -> Result<(), Failure> {
-    step().and_then(|()| fs::create_dir(path)).at("create the directory", path)
+    step()
+        .and_then(|()| fs::create_dir(path))
+        .at("create the directory", path)
 }
 
 /// Makes a directory and those above it, as far as they are missing.
@@ -50,25 +52,33 @@ pub(crate) fn copy(from: &Path, to: &Path) -> Result<u64, Failure> {
         write(&mut copy, &chunk[..read]).at("write", to)?;
         bytes += read as u64;
     }
-    step().and_then(|()| copy.sync_all()).at("write to disk", to)?;
+    step()
+        .and_then(|()| copy.sync_all())
+        .at("write to disk", to)?;
     Ok(bytes)
 }
 
 /// Makes a symbolic link.
 pub(crate) fn link(target: &str, link: &Path) -> Result<(), Failure> {
-    step().and_then(|()| stagewright_sdk::fs::symlink(target, link)).at("create the link", link)
+    step()
+        .and_then(|()| stagewright_sdk::fs::symlink(target, link))
+        .at("create the link", link)
 }
 
 /// Renames; what has the new name is replaced, in one step, if it is a link or a
 /// file. A directory that is not empty never is.
 pub(crate) fn rename(from: &Path, to: &Path) -> Result<(), Failure> {
-    step().and_then(|()| fs::rename(from, to)).at(&format!("rename {} to", from.display()), to)
+    step()
+        .and_then(|()| fs::rename(from, to))
+        .at(&format!("rename {} to", from.display()), to)
 }
 
 /// Removes a file or a link, never what a link leads to. No error if there is
 /// none.
 pub(crate) fn remove_file(path: &Path) -> Result<(), Failure> {
-    step().and_then(|()| or_gone(fs::remove_file(path))).at("remove", path)
+    step()
+        .and_then(|()| or_gone(fs::remove_file(path)))
+        .at("remove", path)
 }
 
 /// Removes a directory with all that is in it, following no link. No error if
@@ -88,7 +98,9 @@ pub(crate) fn remove_tree(path: &Path) -> Result<(), Failure> {
             Err(error) => return Err(error).at("look at", &path),
         }
     }
-    step().and_then(|()| or_gone(fs::remove_dir(path))).at("remove the directory", path)
+    step()
+        .and_then(|()| or_gone(fs::remove_dir(path)))
+        .at("remove the directory", path)
 }
 
 /// Brings the names in a directory down to the disk, so that they are there

@@ -94,7 +94,10 @@ pub(crate) struct Work {
 impl Layout {
     /// Of a directory, for whoever works on it.
     pub(crate) fn new(directory: &str, work: &Work) -> Self {
-        Self { directory: PathBuf::from(directory), work: work.clone() }
+        Self {
+            directory: PathBuf::from(directory),
+            work: work.clone(),
+        }
     }
 
     /// Where a release is.
@@ -104,8 +107,12 @@ impl Layout {
 
     /// Where this attempt's copy grows.
     pub(crate) fn copy(&self) -> PathBuf {
-        let Work { deployment, attempt } = &self.work;
-        self.releases().join(format!("{COPY}{deployment}.{attempt}"))
+        let Work {
+            deployment,
+            attempt,
+        } = &self.work;
+        self.releases()
+            .join(format!("{COPY}{deployment}.{attempt}"))
     }
 
     fn releases(&self) -> PathBuf {
@@ -117,7 +124,8 @@ impl Layout {
     }
 
     fn next(&self) -> PathBuf {
-        self.directory.join(format!("{NEXT}{}", self.work.deployment))
+        self.directory
+            .join(format!("{NEXT}{}", self.work.deployment))
     }
 
     /// Makes the directories that must be there.
@@ -250,7 +258,10 @@ impl Layout {
                 self.discard(&name)?;
             }
         }
-        for name in list(&self.directory)?.into_iter().filter(|name| name.starts_with(NEXT)) {
+        for name in list(&self.directory)?
+            .into_iter()
+            .filter(|name| name.starts_with(NEXT))
+        {
             let path = self.directory.join(name);
             if path != self.next() && left_behind(modified(&path)?) {
                 files::remove_file(&path)?;
@@ -261,7 +272,10 @@ impl Layout {
 
     fn own_prefixes(&self) -> (String, String) {
         let deployment = &self.work.deployment;
-        (format!("{COPY}{deployment}."), format!("{GONE}{deployment}."))
+        (
+            format!("{COPY}{deployment}."),
+            format!("{GONE}{deployment}."),
+        )
     }
 
     /// Takes its name from something in the directory of the releases, so that it
@@ -306,7 +320,9 @@ fn kind(path: &Path) -> Result<Option<fs::FileType>, Failure> {
 }
 
 fn modified(path: &Path) -> Result<SystemTime, Failure> {
-    fs::symlink_metadata(path).and_then(|metadata| metadata.modified()).at("look at", path)
+    fs::symlink_metadata(path)
+        .and_then(|metadata| metadata.modified())
+        .at("look at", path)
 }
 
 /// When anything in a directory last changed.
@@ -325,5 +341,7 @@ fn newest(directory: &Path) -> Result<SystemTime, Failure> {
 }
 
 fn left_behind(changed: SystemTime) -> bool {
-    host::now().duration_since(changed).is_ok_and(|age| age > LEFT_BEHIND)
+    host::now()
+        .duration_since(changed)
+        .is_ok_and(|age| age > LEFT_BEHIND)
 }

@@ -55,7 +55,10 @@ impl Plugin for Site {
         )
         .stage::<NoConfig>(STAGE, "Copies the release to each target, not live yet")
         .stage::<NoConfig>(PROMOTE, "Makes the copied release live, removes old ones")
-        .stage::<NoConfig>(SYNC, "Copies the release and makes it live, removes old ones")
+        .stage::<NoConfig>(
+            SYNC,
+            "Copies the release and makes it live, removes old ones",
+        )
         .rollback_stage::<NoConfig>(ROLLBACK, "Puts back what was live before")
         .needs_deploy_target()
         .asks(

@@ -1,7 +1,8 @@
 //! How a deployment is planned: what goes live, whether at once, by which stages.
 
 use stagewright_sdk::{
-    Decision, DeployTarget, Error, NoConfig, PlanInput, PlannedStage, Planner, RequestedStage, Result, Version,
+    Decision, DeployTarget, Error, NoConfig, PlanInput, PlannedStage, Planner, RequestedStage,
+    Result, Version,
 };
 
 use crate::compare::Changes;
@@ -25,7 +26,9 @@ impl Planner for Site {
     }
 
     fn determine_strategy(input: &PlanInput<Self>) -> Result<Option<Decision>> {
-        let Some(running) = &input.running_source else { return Ok(None) };
+        let Some(running) = &input.running_source else {
+            return Ok(None);
+        };
         let target = published(&input.target_source, &input.section)?;
         // The running source's own section is in a text that this plugin does not
         // read: the same directory is taken of both.
@@ -84,13 +87,15 @@ fn check(input: &PlanInput<Site>) -> Result<()> {
 /// Two targets in one directory would each switch what the other did.
 pub(crate) fn check_targets(targets: &[DeployTarget<TargetConfig>]) -> Result<()> {
     for (place, target) in targets.iter().enumerate() {
-        let same = |other: &&DeployTarget<TargetConfig>| {
-            other.config.directory == target.config.directory
-        };
+        let same =
+            |other: &&DeployTarget<TargetConfig>| other.config.directory == target.config.directory;
         if let Some(other) = targets[..place].iter().find(same) {
             return Err(target.invalid_config(
                 "/directory",
-                format_args!("the target {} has this directory too: give each its own", other.name),
+                format_args!(
+                    "the target {} has this directory too: give each its own",
+                    other.name
+                ),
             ));
         }
     }
@@ -98,8 +103,11 @@ pub(crate) fn check_targets(targets: &[DeployTarget<TargetConfig>]) -> Result<()
 }
 
 fn check_place(stage: &RequestedStage, requested: &[RequestedStage]) -> Result<()> {
-    let staged_before =
-        || requested.iter().any(|other| other.name == STAGE && other.index < stage.index);
+    let staged_before = || {
+        requested
+            .iter()
+            .any(|other| other.name == STAGE && other.index < stage.index)
+    };
     match stage.name.as_str() {
         STAGE | SYNC => Ok(()),
         PROMOTE if staged_before() => Ok(()),
@@ -111,6 +119,8 @@ fn check_place(stage: &RequestedStage, requested: &[RequestedStage]) -> Result<(
             "",
             format_args!("{ROLLBACK} is planned by itself where it is needed: leave it out"),
         )),
-        other => Err(Error::unsupported(format_args!("the stage {other} is not this plugin's"))),
+        other => Err(Error::unsupported(format_args!(
+            "the stage {other} is not this plugin's"
+        ))),
     }
 }

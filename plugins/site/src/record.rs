@@ -51,14 +51,22 @@ impl Record {
     /// The targets that this deployment has touched.
     pub(crate) fn targets() -> Result<Vec<String>, Failure> {
         let keys = host::keys(Scope::Deployment, TARGET)?;
-        Ok(keys.iter().filter_map(|key| key.strip_prefix(TARGET)).map(str::to_owned).collect())
+        Ok(keys
+            .iter()
+            .filter_map(|key| key.strip_prefix(TARGET))
+            .map(str::to_owned)
+            .collect())
     }
 }
 
 /// Notes when a release was made live on a target, over all deployments of the
 /// application.
 pub(crate) fn note_live(target: &str, release: &str) -> Result<(), Failure> {
-    host::put(Scope::Application, &live_key(target, release), &host::now_millis())
+    host::put(
+        Scope::Application,
+        &live_key(target, release),
+        &host::now_millis(),
+    )
 }
 
 /// When a release was last made live on a target, in milliseconds since 1970.

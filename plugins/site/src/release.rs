@@ -6,6 +6,8 @@
 
 use std::time::UNIX_EPOCH;
 
+use stagewright_sdk::info;
+
 use crate::compare::is_copy;
 use crate::failure::Failure;
 use crate::files;
@@ -72,12 +74,20 @@ impl Target {
                 record.directory
             )));
         }
-        Ok(Self { name: name.to_owned(), layout: Layout::new(directory, work), record })
+        Ok(Self {
+            name: name.to_owned(),
+            layout: Layout::new(directory, work),
+            record,
+        })
     }
 
     /// A target as this deployment left it, to be undone: where it was then.
     pub(crate) fn reopen(name: &str, record: Record, work: &Work) -> Self {
-        Self { name: name.to_owned(), layout: Layout::new(&record.directory, work), record }
+        Self {
+            name: name.to_owned(),
+            layout: Layout::new(&record.directory, work),
+            record,
+        }
     }
 
     /// Sees to it that the target holds the tree as a release, not yet live. One
@@ -89,7 +99,10 @@ impl Target {
         self.layout.clean_own()?;
         let (found, free) = self.find(tree, commit)?;
         if let Some(release) = found {
-            return Ok(Ready { release, copied: None });
+            return Ok(Ready {
+                release,
+                copied: None,
+            });
         }
         let copied = self.copy(tree)?;
         if !self.record.made.contains(&free) {
@@ -97,7 +110,10 @@ impl Target {
             self.record.save(&self.name)?;
         }
         self.layout.settle(&free)?;
-        Ok(Ready { release: free, copied: Some(copied) })
+        Ok(Ready {
+            release: free,
+            copied: Some(copied),
+        })
     }
 
     /// The release of a commit that has the tree's content, if there is one, and
@@ -107,17 +123,18 @@ impl Target {
         let live = self.layout.live()?;
         let mut names = self.layout.names()?;
         names.retain(|name| {
-            name.strip_prefix(commit).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
+            name.strip_prefix(commit)
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
         });
         names.sort_by_key(|name| live.release() != Some(name));
         for name in &names {
             if is_copy(tree, &self.layout.release(name))? {
                 return Ok((Some(name.clone()), String::new()));
             }
-            host::info(&format!(
+            info!(
                 "{}: releases/{name} has other content than the source, a new release is made",
                 self.name
-            ));
+            );
         }
         let mut free = commit.to_owned();
         let mut number = 1;
@@ -147,7 +164,11 @@ impl Target {
             copied.files += 1;
             host::progress(&self.name, copied.files, of);
         }
-        for entry in tree.entries.iter().filter(|entry| entry.kind == Kind::Directory) {
+        for entry in tree
+            .entries
+            .iter()
+            .filter(|entry| entry.kind == Kind::Directory)
+        {
             files::sync_directory(&copy.join(&entry.path))?;
         }
         files::sync_directory(&copy)?;
@@ -213,7 +234,11 @@ impl Target {
         if let Some(since) = record::live_since(&self.name, name)? {
             return Ok(since);
         }
-        let made = self.layout.made_at(name)?.duration_since(UNIX_EPOCH).unwrap_or_default();
+        let made = self
+            .layout
+            .made_at(name)?
+            .duration_since(UNIX_EPOCH)
+            .unwrap_or_default();
         Ok(u64::try_from(made.as_millis()).unwrap_or(u64::MAX))
     }
 
@@ -237,13 +262,17 @@ impl Target {
     }
 
     fn restore(&self) -> Result<Restored, Failure> {
-        let Some(before) = &self.record.before else { return Ok(Restored::Untouched) };
+        let Some(before) = &self.record.before else {
+            return Ok(Restored::Untouched);
+        };
         let live = self.layout.live()?;
         if live == *before {
             return Ok(Restored::Untouched);
         }
         let ours = live == Current::Nothing
-            || live.release().is_some_and(|live| self.record.switched.iter().any(|s| s == live));
+            || live
+                .release()
+                .is_some_and(|live| self.record.switched.iter().any(|s| s == live));
         match (before, &live) {
             (_, Current::Link(now)) if !ours => Err(Failure::Because(format!(
                 "current leads to {now}, where this deployment did not put it: it is left so. \

@@ -2,7 +2,8 @@
 //! them.
 
 use stagewright_sdk::{
-    DeployTarget, Error, Outcome, PlanInput, Result, Source, TargetResult, TargetStatus, error, info, success,
+    DeployTarget, Error, Outcome, PlanInput, Result, Source, TargetResult, TargetStatus, error,
+    info, success,
 };
 
 use crate::Site;
@@ -39,7 +40,10 @@ impl<'a> Job<'a> {
         Ok(Self {
             section: &input.section,
             source: &input.target_source,
-            work: Work { deployment, attempt },
+            work: Work {
+                deployment,
+                attempt,
+            },
             targets: &input.deploy_targets,
         })
     }
@@ -72,12 +76,16 @@ pub(crate) fn promote(job: &Job<'_>) -> Result<Outcome> {
         let switched = target.switch(&release);
         let (status, mut message) = match report.take(&target.name, switched)? {
             None => continue,
-            Some(Switch::Already) => {
-                (TargetStatus::Skipped, format!("releases/{release} was live already"))
-            }
+            Some(Switch::Already) => (
+                TargetStatus::Skipped,
+                format!("releases/{release} was live already"),
+            ),
             Some(Switch::From(before)) => (
                 TargetStatus::Succeeded,
-                format!("releases/{release} is live; before, current {}", describe(&before)),
+                format!(
+                    "releases/{release} is live; before, current {}",
+                    describe(&before)
+                ),
             ),
         };
         success!("{}: {message}", target.name);
@@ -99,17 +107,25 @@ pub(crate) fn roll_back(job: &Job<'_>) -> Result<Outcome> {
         }
     }
     for name in report.names.clone() {
-        let Some(record) = record_of(job, &name)? else { continue };
+        let Some(record) = record_of(job, &name)? else {
+            continue;
+        };
         let target = Target::reopen(&name, record, &job.work);
         let restored = target.roll_back();
-        let Some(restored) = report.take(&name, restored)? else { continue };
+        let Some(restored) = report.take(&name, restored)? else {
+            continue;
+        };
         let (status, message) = match restored {
-            Restored::Untouched => {
-                (TargetStatus::Skipped, "current is as it was before this deployment".to_owned())
-            }
+            Restored::Untouched => (
+                TargetStatus::Skipped,
+                "current is as it was before this deployment".to_owned(),
+            ),
             Restored::To(before) => (
                 TargetStatus::Succeeded,
-                format!("put back: before this deployment, current {}", describe(&before)),
+                format!(
+                    "put back: before this deployment, current {}",
+                    describe(&before)
+                ),
             ),
         };
         info!("{name}: {message}");
@@ -148,9 +164,15 @@ fn ready_everywhere(job: &Job<'_>, report: &mut Report) -> Result<Vec<(Target, R
         if let Some((target, ready)) = report.take(name, ready)? {
             match &ready.copied {
                 Some(Copied { files, bytes }) => {
-                    info!("{name}: copied {files} files, {bytes} bytes, to releases/{}", ready.release);
+                    info!(
+                        "{name}: copied {files} files, {bytes} bytes, to releases/{}",
+                        ready.release
+                    );
                 }
-                None => info!("{name}: releases/{} has this content already", ready.release),
+                None => info!(
+                    "{name}: releases/{} has this content already",
+                    ready.release
+                ),
             }
             everywhere.push((target, ready));
         }
@@ -179,7 +201,11 @@ fn prune(job: &Job<'_>, target: &Target) -> Result<Option<String>> {
     match target.prune(keep) {
         Ok(removed) => {
             if !removed.is_empty() {
-                info!("{}: removed old releases: {}", target.name, removed.join(", "));
+                info!(
+                    "{}: removed old releases: {}",
+                    target.name,
+                    removed.join(", ")
+                );
             }
             Ok(None)
         }
@@ -200,12 +226,23 @@ struct Report {
 
 impl Report {
     fn new(job: &Job<'_>) -> Self {
-        let names = job.targets.iter().map(|target| target.name.clone()).collect();
-        Self { names, results: Vec::new() }
+        let names = job
+            .targets
+            .iter()
+            .map(|target| target.name.clone())
+            .collect();
+        Self {
+            names,
+            results: Vec::new(),
+        }
     }
 
     fn add(&mut self, name: &str, status: TargetStatus, message: String) {
-        self.results.push(TargetResult { name: name.to_owned(), status, message });
+        self.results.push(TargetResult {
+            name: name.to_owned(),
+            status,
+            message,
+        });
     }
 
     /// A failure of one target is noted, and ends nothing; one of the host ends
@@ -223,14 +260,21 @@ impl Report {
     }
 
     fn first_failed(&self) -> Option<&str> {
-        let mut failed = self.results.iter().filter(|r| r.status == TargetStatus::Failed);
+        let mut failed = self
+            .results
+            .iter()
+            .filter(|r| r.status == TargetStatus::Failed);
         failed.next().map(|result| result.name.as_str())
     }
 
     fn outcome(mut self) -> Outcome {
-        self.results.sort_by_key(|result| self.names.iter().position(|n| *n == result.name));
-        let failed: Vec<&TargetResult> =
-            self.results.iter().filter(|r| r.status == TargetStatus::Failed).collect();
+        self.results
+            .sort_by_key(|result| self.names.iter().position(|n| *n == result.name));
+        let failed: Vec<&TargetResult> = self
+            .results
+            .iter()
+            .filter(|r| r.status == TargetStatus::Failed)
+            .collect();
         let of = self.results.len();
         let outcome = match failed.as_slice() {
             [] => Outcome::succeeded(),

@@ -47,11 +47,15 @@ pub(crate) enum Kind {
 impl Tree {
     /// Reads a directory, leaving out what `left_out` says of a path.
     pub(crate) fn read(root: &Path, left_out: &dyn Fn(&str) -> bool) -> Result<Self, Failure> {
-        let mut tree = Self { root: root.to_owned(), entries: Vec::new() };
+        let mut tree = Self {
+            root: root.to_owned(),
+            entries: Vec::new(),
+        };
         tree.read_below("", 0, left_out)?;
         // By path components, so that `a/x` stands before `a-b` and a directory
         // before what it holds.
-        tree.entries.sort_by(|one, other| one.path.split('/').cmp(other.path.split('/')));
+        tree.entries
+            .sort_by(|one, other| one.path.split('/').cmp(other.path.split('/')));
         Ok(tree)
     }
 
@@ -70,7 +74,9 @@ impl Tree {
 
     /// All entries but the directories.
     pub(crate) fn files(&self) -> impl Iterator<Item = &Entry> {
-        self.entries.iter().filter(|entry| entry.kind != Kind::Directory)
+        self.entries
+            .iter()
+            .filter(|entry| entry.kind != Kind::Directory)
     }
 
     fn read_below(
@@ -84,7 +90,11 @@ impl Tree {
         for entry in fs::read_dir(&directory).at("list", &directory)? {
             let entry = entry.at("list", &directory)?;
             let name = utf8(&entry.file_name(), &directory)?;
-            let path = if below.is_empty() { name } else { format!("{below}/{name}") };
+            let path = if below.is_empty() {
+                name
+            } else {
+                format!("{below}/{name}")
+            };
             if left_out(&path) {
                 continue;
             }
@@ -112,7 +122,11 @@ impl Tree {
 /// The files of an application's source that are published; at least one.
 pub(crate) fn published(source: &Source, section: &Section) -> Result<Tree, Failure> {
     let application = Path::new(&source.directory);
-    let Section { directory: Published(directory), exclude, .. } = section;
+    let Section {
+        directory: Published(directory),
+        exclude,
+        ..
+    } = section;
     let root = published_root(application, directory)?;
     // What the application is deployed with is not what it publishes.
     let mut own = vec![application.join(&source.config_file_name)];
@@ -133,7 +147,10 @@ pub(crate) fn published(source: &Source, section: &Section) -> Result<Tree, Fail
 /// source.
 fn published_root(application: &Path, directory: &str) -> Result<PathBuf, Failure> {
     let mut root = application.to_owned();
-    for name in directory.split('/').filter(|name| !name.is_empty() && *name != ".") {
+    for name in directory
+        .split('/')
+        .filter(|name| !name.is_empty() && *name != ".")
+    {
         root.push(name);
         let metadata = match fs::symlink_metadata(&root) {
             Ok(metadata) => metadata,

@@ -23,11 +23,17 @@ fn whole(web: &Path, sites: &[Files<'_>]) {
         return;
     }
     let live = without_directories(live(web));
-    assert!(sites.iter().any(|site| live == files_of(site)), "half a site: {live:?}");
+    assert!(
+        sites.iter().any(|site| live == files_of(site)),
+        "half a site: {live:?}"
+    );
     for name in names(&web.join("releases")) {
         if crate::layout::is_release(&name) {
             let release = without_directories(content(&web.join("releases").join(&name)));
-            assert!(sites.iter().any(|site| release == files_of(site)), "{name}: {release:?}");
+            assert!(
+                sites.iter().any(|site| release == files_of(site)),
+                "{name}: {release:?}"
+            );
         }
     }
 }
@@ -49,8 +55,15 @@ fn run_killed(world: &mut World, stages: &[&str], mut steps: usize) -> bool {
         if taken >= steps {
             killed = true;
             stage.lose();
-            let outcome = world.host.execute::<Site>(&mut stage).expect("the second attempt");
-            assert_eq!(outcome.status, Status::Succeeded, "{name} killed after {steps} steps");
+            let outcome = world
+                .host
+                .execute::<Site>(&mut stage)
+                .expect("the second attempt");
+            assert_eq!(
+                outcome.status,
+                Status::Succeeded,
+                "{name} killed after {steps} steps"
+            );
             steps = usize::MAX;
         } else {
             assert_eq!(first.expect("not killed").status, Status::Succeeded);
@@ -71,12 +84,19 @@ fn undisturbed_by_kills(make: fn() -> World, stages: &[&str], sites: &'static [F
     for steps in 0.. {
         let mut world = make();
         let web = world.web();
-        let killed = watching(move || whole(&web, sites), || run_killed(&mut world, stages, steps));
+        let killed = watching(
+            move || whole(&web, sites),
+            || run_killed(&mut world, stages, steps),
+        );
         if !killed {
             break;
         }
         kills += 1;
-        assert_eq!(content(&world.web()), expected, "after a kill at step {steps}");
+        assert_eq!(
+            content(&world.web()),
+            expected,
+            "after a kill at step {steps}"
+        );
     }
     assert!(kills > 10, "only {kills} steps");
 }
@@ -126,27 +146,36 @@ fn a_rollback_of_a_first_deployment_that_is_killed_at_any_step_ends_as_if_it_was
 fn a_sync_that_is_killed_at_any_step_is_undone_by_a_rollback_that_is_killed_too() {
     let mut world = prepared();
     let before = content(&world.web());
-    let steps = steps_of(|| drop(world.works("SITE_SYNC")));
+    let steps = steps_of(|| world.works("SITE_SYNC"));
     for first in 0..=steps {
         // Each kill of the rollback with some kill of the sync, all in all.
         let second = first * 7 % 11;
         let mut world = prepared();
         let web = world.web();
-        watching(move || whole(&web, &[ONE, TWO]), || {
-            drop(after(first, || world.run("SITE_SYNC")));
-            let mut rollback = world.host.stage("SITE_ROLLBACK", "{}").as_rollback();
-            drop(after(second, || world.host.execute::<Site>(&mut rollback)));
-            rollback.lose();
-            let outcome = world.host.execute::<Site>(&mut rollback).expect("the second attempt");
-            assert_eq!(outcome.status, Status::Succeeded, "{first} {second}");
-        });
+        watching(
+            move || whole(&web, &[ONE, TWO]),
+            || {
+                drop(after(first, || world.run("SITE_SYNC")));
+                let mut rollback = world.host.stage("SITE_ROLLBACK", "{}").as_rollback();
+                drop(after(second, || world.host.execute::<Site>(&mut rollback)));
+                rollback.lose();
+                let outcome = world
+                    .host
+                    .execute::<Site>(&mut rollback)
+                    .expect("the second attempt");
+                assert_eq!(outcome.status, Status::Succeeded, "{first} {second}");
+            },
+        );
         // A release that was pruned before the kill does not come back.
         let mut after = content(&world.web());
         let mut before = before.clone();
         for all in [&mut after, &mut before] {
             all.retain(|path, _| !path.contains(FIRST));
         }
-        assert_eq!(after, before, "sync killed at {first}, rollback at {second}");
+        assert_eq!(
+            after, before,
+            "sync killed at {first}, rollback at {second}"
+        );
     }
 }
 
@@ -157,10 +186,17 @@ fn a_copy_that_is_killed_again_and_again_leaves_one_copy_at_most() {
     for steps in 5..12 {
         drop(after(steps, || world.host.execute::<Site>(&mut stage)));
         stage.lose();
-        let copies = world.releases().iter().filter(|name| name.starts_with(".copy.")).count();
+        let copies = world
+            .releases()
+            .iter()
+            .filter(|name| name.starts_with(".copy."))
+            .count();
         assert!(copies <= 1, "{:?}", world.releases());
     }
-    let outcome = world.host.execute::<Site>(&mut stage).expect("the last attempt");
+    let outcome = world
+        .host
+        .execute::<Site>(&mut stage)
+        .expect("the last attempt");
     assert_eq!(outcome.status, Status::Succeeded);
     assert_eq!(world.releases(), [SECOND, THIRD]);
 }
@@ -170,13 +206,20 @@ fn an_attempt_that_was_given_up_can_not_make_the_copy_of_a_newer_one_a_release()
     use crate::layout::{Layout, Work};
     let world = World::new();
     let directory = world.web().display().to_string();
-    let work = |attempt| Work { deployment: "deployment-1".to_owned(), attempt };
-    let (old, new) = (Layout::new(&directory, &work(1)), Layout::new(&directory, &work(2)));
+    let work = |attempt| Work {
+        deployment: "deployment-1".to_owned(),
+        attempt,
+    };
+    let (old, new) = (
+        Layout::new(&directory, &work(1)),
+        Layout::new(&directory, &work(2)),
+    );
     old.prepare().expect("prepared");
     fs::create_dir(old.copy()).expect("the old attempt copies");
     new.clean_own().expect("the new attempt cleans");
     fs::create_dir(new.copy()).expect("and copies");
-    old.settle(FIRST).expect_err("there is nothing of its own to name");
+    old.settle(FIRST)
+        .expect_err("there is nothing of its own to name");
     assert!(new.copy().is_dir());
 }
 
@@ -189,10 +232,9 @@ fn what_was_live_before_is_written_down_before_the_switch() {
         let mut world = prepared();
         let mut stage = world.host.stage("SITE_SYNC", "{}");
         drop(after(steps, || world.host.execute::<Site>(&mut stage)));
-        let record = world.host.state::<serde_json::Value>(
-            stagewright_sdk::state::Scope::Deployment,
-            "target/web",
-        );
+        let record = world
+            .host
+            .state::<serde_json::Value>(stagewright_sdk::state::Scope::Deployment, "target/web");
         if current(&world.web()) != Some(link.clone()) {
             let record = record.expect("it was written down");
             assert_eq!(record["before"], json!({ "link": link }));

@@ -27,8 +27,16 @@ const THIRD: &str = "cccc000000000000000000000000000000000003";
 /// Files of a site: path and text.
 type Files<'a> = &'a [(&'a str, &'a str)];
 
-const ONE: Files<'_> = &[("index.html", "one"), ("css/site.css", "body {}"), ("old.html", "old")];
-const TWO: Files<'_> = &[("index.html", "two"), ("css/site.css", "body {}"), ("new/a.html", "a")];
+const ONE: Files<'_> = &[
+    ("index.html", "one"),
+    ("css/site.css", "body {}"),
+    ("old.html", "old"),
+];
+const TWO: Files<'_> = &[
+    ("index.html", "two"),
+    ("css/site.css", "body {}"),
+    ("new/a.html", "a"),
+];
 
 /// A fake host with deploy targets on disk.
 struct World {
@@ -46,9 +54,15 @@ impl World {
         let disk = tempfile::tempdir().expect("a directory");
         let mut host = FakeHost::new();
         // The times of files are the machine's.
-        let now = fs::metadata(disk.path()).and_then(|m| m.modified()).expect("a time");
-        let now = now.duration_since(std::time::UNIX_EPOCH).expect("after 1970");
-        host.set_now(Timestamp::from_millis(now.as_millis().try_into().expect("not so late")));
+        let now = fs::metadata(disk.path())
+            .and_then(|m| m.modified())
+            .expect("a time");
+        let now = now
+            .duration_since(std::time::UNIX_EPOCH)
+            .expect("after 1970");
+        host.set_now(Timestamp::from_millis(
+            now.as_millis().try_into().expect("not so late"),
+        ));
         for name in names {
             host.add_deploy_target(name, json!({ "directory": disk.path().join(name) }));
         }
@@ -70,15 +84,24 @@ impl World {
     }
 
     /// Runs a stage that works.
-    fn works(&mut self, stage: &str) -> Outcome {
-        let outcome = self.run(stage).unwrap_or_else(|error| panic!("{stage}: {error}"));
+    fn works(&mut self, stage: &str) {
+        drop(self.outcome(stage));
+    }
+
+    /// The same, and says how its targets fared.
+    fn outcome(&mut self, stage: &str) -> Outcome {
+        let outcome = self
+            .run(stage)
+            .unwrap_or_else(|error| panic!("{stage}: {error}"));
         assert_eq!(outcome.status, Status::Succeeded, "{stage}: {outcome:?}");
         outcome
     }
 
     /// Runs a stage that fails as it should, and says why.
     fn fails(&mut self, stage: &str) -> String {
-        let outcome = self.run(stage).unwrap_or_else(|error| panic!("{stage}: {error}"));
+        let outcome = self
+            .run(stage)
+            .unwrap_or_else(|error| panic!("{stage}: {error}"));
         match outcome.status {
             Status::Failed(why) => why,
             other => panic!("{stage} did not fail: {other:?}"),
@@ -120,8 +143,14 @@ fn content(directory: &Path) -> BTreeMap<String, String> {
     fn read(root: &Path, below: &Path, into: &mut BTreeMap<String, String>) {
         for entry in fs::read_dir(below).expect("it can be listed") {
             let path = entry.expect("an entry").path();
-            let name = path.strip_prefix(root).expect("below it").display().to_string();
-            let kind = fs::symlink_metadata(&path).expect("it is there").file_type();
+            let name = path
+                .strip_prefix(root)
+                .expect("below it")
+                .display()
+                .to_string();
+            let kind = fs::symlink_metadata(&path)
+                .expect("it is there")
+                .file_type();
             if kind.is_dir() {
                 into.insert(name, "/".to_owned());
                 read(root, &path, into);
@@ -140,7 +169,10 @@ fn content(directory: &Path) -> BTreeMap<String, String> {
 
 /// Only the files of what `content` gives.
 fn files_of(files: Files<'_>) -> BTreeMap<String, String> {
-    files.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned())).collect()
+    files
+        .iter()
+        .map(|(path, text)| ((*path).to_owned(), (*text).to_owned()))
+        .collect()
 }
 
 fn without_directories(mut content: BTreeMap<String, String>) -> BTreeMap<String, String> {
@@ -150,16 +182,28 @@ fn without_directories(mut content: BTreeMap<String, String>) -> BTreeMap<String
 
 /// The names in a directory, in order; none if it is not there.
 fn names(directory: &Path) -> Vec<String> {
-    let Ok(entries) = fs::read_dir(directory) else { return Vec::new() };
+    let Ok(entries) = fs::read_dir(directory) else {
+        return Vec::new();
+    };
     let mut names: Vec<String> = entries
-        .map(|entry| entry.expect("an entry").file_name().into_string().expect("UTF-8"))
+        .map(|entry| {
+            entry
+                .expect("an entry")
+                .file_name()
+                .into_string()
+                .expect("UTF-8")
+        })
         .collect();
     names.sort();
     names
 }
 
 fn statuses(outcome: &Outcome) -> Vec<(&str, TargetStatus)> {
-    outcome.targets.iter().map(|target| (target.name.as_str(), target.status)).collect()
+    outcome
+        .targets
+        .iter()
+        .map(|target| (target.name.as_str(), target.status))
+        .collect()
 }
 
 fn invalid<T: std::fmt::Debug>(result: Result<T>) -> InvalidConfig {
@@ -172,8 +216,11 @@ fn invalid<T: std::fmt::Debug>(result: Result<T>) -> InvalidConfig {
 #[test]
 fn the_manifest_defines_four_stages_and_asks_for_the_filesystem_only() {
     let manifest = FakeHost::new().describe::<Site>();
-    let stages: Vec<_> =
-        manifest.stages.iter().map(|stage| (stage.name.as_str(), stage.rollback)).collect();
+    let stages: Vec<_> = manifest
+        .stages
+        .iter()
+        .map(|stage| (stage.name.as_str(), stage.rollback))
+        .collect();
     let expected = [
         ("SITE_STAGE", false),
         ("SITE_PROMOTE", false),
@@ -183,7 +230,10 @@ fn the_manifest_defines_four_stages_and_asks_for_the_filesystem_only() {
     assert_eq!(stages, expected);
     assert!(manifest.needs_deploy_target);
     assert_eq!(manifest.requests.len(), 1);
-    assert_eq!(manifest.requests[0].capability, stagewright_sdk::Capability::Filesystem);
+    assert_eq!(
+        manifest.requests[0].capability,
+        stagewright_sdk::Capability::Filesystem
+    );
     let schemas = manifest.stages.iter().map(|stage| &stage.options_schema);
     for schema in schemas.chain([
         &manifest.config_schema,

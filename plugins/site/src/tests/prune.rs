@@ -18,7 +18,10 @@ fn the_newest_releases_are_kept_besides_the_live_one() {
         world.publish(&commit(number), ONE);
     }
     assert_eq!(world.releases(), [commit(3), commit(4), commit(5)]);
-    assert_eq!(current(&world.web()), Some(format!("releases/{}", commit(5))));
+    assert_eq!(
+        current(&world.web()),
+        Some(format!("releases/{}", commit(5)))
+    );
 }
 
 #[test]
@@ -70,11 +73,17 @@ fn releases_that_were_never_noted_as_live_go_by_their_own_time() {
         let release = world.web().join("releases").join(commit(number));
         fs::create_dir(&release).expect("made");
         let time = UNIX_EPOCH + Duration::from_millis(world.host.now().as_millis() - age * 1000);
-        fs::File::open(&release).expect("open").set_modified(time).expect("set");
+        fs::File::open(&release)
+            .expect("open")
+            .set_modified(time)
+            .expect("set");
     }
     world.host.set_section(json!({ "keepReleases": 3 }));
     world.publish(&commit(2), TWO);
-    assert_eq!(world.releases(), [commit(1), commit(2), commit(8), commit(9)]);
+    assert_eq!(
+        world.releases(),
+        [commit(1), commit(2), commit(8), commit(9)]
+    );
 }
 
 #[test]
@@ -90,8 +99,14 @@ fn what_this_plugin_did_not_name_is_never_removed() {
     for number in 1..=4 {
         world.publish(&commit(number), ONE);
     }
-    let expected =
-        [commit(3), commit(4), "abcdef".into(), "fedcba".into(), "hotfix".into(), "notes.txt".into()];
+    let expected = [
+        commit(3),
+        commit(4),
+        "abcdef".into(),
+        "fedcba".into(),
+        "hotfix".into(),
+        "notes.txt".into(),
+    ];
     assert_eq!(world.releases(), expected);
     assert_eq!(names(&world.web()), ["current", "releases", "robots.txt"]);
 }
@@ -120,7 +135,10 @@ fn a_copy_that_another_deployment_is_making_is_left_alone_for_a_day() {
     fs::write(releases.join(".copy.other.1/deep/half"), "ha").expect("written");
     std::os::unix::fs::symlink("x", world.web().join(".current.other")).expect("linked");
     world.publish(&commit(2), ONE);
-    assert_eq!(names(&releases), [".copy.other.1".to_owned(), commit(1), commit(2)]);
+    assert_eq!(
+        names(&releases),
+        [".copy.other.1".to_owned(), commit(1), commit(2)]
+    );
     world.host.advance(Duration::from_secs(24 * 60 * 60 + 1));
     world.publish(&commit(3), ONE);
     assert_eq!(world.releases(), [commit(1), commit(2), commit(3)]);
@@ -145,7 +163,11 @@ fn what_a_release_is_remembered_by_goes_with_it() {
     for number in 1..=3 {
         world.publish(&commit(number), ONE);
     }
-    let since = |number| world.host.state::<u64>(Scope::Application, &format!("live/web/{}", commit(number)));
+    let since = |number| {
+        world
+            .host
+            .state::<u64>(Scope::Application, &format!("live/web/{}", commit(number)))
+    };
     assert_eq!(since(1), None);
     assert!(since(2).is_some() && since(2) < since(3));
 }

@@ -7,7 +7,7 @@ fn a_first_deployment_is_undone_by_removing_current_and_the_release() {
     let mut world = World::new();
     world.host.set_target_source(FIRST, ONE);
     world.works("SITE_SYNC");
-    let outcome = world.works("SITE_ROLLBACK");
+    let outcome = world.outcome("SITE_ROLLBACK");
     assert_eq!(statuses(&outcome), [("web", TargetStatus::Succeeded)]);
     assert_eq!(names(&world.web()), ["releases"]);
     assert_eq!(world.releases(), Vec::<String>::new());
@@ -22,10 +22,14 @@ fn a_later_deployment_is_undone_by_putting_back_what_was_live() {
         for stage in stages {
             world.works(stage);
         }
-        let outcome = world.works("SITE_ROLLBACK");
+        let outcome = world.outcome("SITE_ROLLBACK");
         assert_eq!(without_directories(live(&world.web())), files_of(ONE));
         assert_eq!(world.releases(), [FIRST]);
-        assert!(outcome.targets[0].message.ends_with(&format!("current led to releases/{FIRST}")));
+        assert!(
+            outcome.targets[0]
+                .message
+                .ends_with(&format!("current led to releases/{FIRST}"))
+        );
     }
 }
 
@@ -35,7 +39,7 @@ fn a_deployment_that_never_switched_only_loses_what_it_staged() {
     world.publish(FIRST, ONE);
     world.host.set_target_source(SECOND, TWO);
     world.works("SITE_STAGE");
-    let outcome = world.works("SITE_ROLLBACK");
+    let outcome = world.outcome("SITE_ROLLBACK");
     assert_eq!(statuses(&outcome), [("web", TargetStatus::Skipped)]);
     assert_eq!(current(&world.web()), Some(format!("releases/{FIRST}")));
     assert_eq!(world.releases(), [FIRST]);
@@ -61,7 +65,7 @@ fn a_rollback_that_runs_twice_does_the_same_as_once() {
     world.works("SITE_SYNC");
     world.works("SITE_ROLLBACK");
     let once = content(&world.web());
-    let outcome = world.works("SITE_ROLLBACK");
+    let outcome = world.outcome("SITE_ROLLBACK");
     assert_eq!(statuses(&outcome), [("web", TargetStatus::Skipped)]);
     assert_eq!(content(&world.web()), once);
 }
@@ -70,7 +74,7 @@ fn a_rollback_that_runs_twice_does_the_same_as_once() {
 fn without_anything_written_down_the_rollback_changes_nothing_and_succeeds() {
     let mut world = World::new();
     world.host.set_target_source(FIRST, ONE);
-    let outcome = world.works("SITE_ROLLBACK");
+    let outcome = world.outcome("SITE_ROLLBACK");
     assert_eq!(statuses(&outcome), [("web", TargetStatus::Skipped)]);
     assert!(!world.web().exists());
     world.publish(FIRST, ONE);
@@ -104,7 +108,10 @@ fn a_current_that_someone_else_switched_is_left_alone_and_the_reason_says_both()
     fs::remove_file(world.web().join("current")).expect("removed");
     std::os::unix::fs::symlink("releases/hotfix", world.web().join("current")).expect("linked");
     let why = world.fails("SITE_ROLLBACK");
-    assert!(why.contains("releases/hotfix") && why.contains(FIRST), "{why}");
+    assert!(
+        why.contains("releases/hotfix") && why.contains(FIRST),
+        "{why}"
+    );
     assert_eq!(current(&world.web()), Some("releases/hotfix".to_owned()));
 }
 
@@ -141,7 +148,9 @@ fn every_target_is_rolled_back_even_if_one_fails_and_one_is_no_more_configured()
     world.host.clear_deploy_targets();
     for name in ["one", "two"] {
         let directory = world.target(name);
-        world.host.add_deploy_target(name, serde_json::json!({ "directory": directory }));
+        world
+            .host
+            .add_deploy_target(name, serde_json::json!({ "directory": directory }));
     }
     let outcome = world.run("SITE_ROLLBACK").expect("an outcome");
     assert!(matches!(&outcome.status, Status::Failed(why) if why.starts_with("one: ")));
@@ -152,7 +161,10 @@ fn every_target_is_rolled_back_even_if_one_fails_and_one_is_no_more_configured()
     ];
     assert_eq!(statuses(&outcome), expected);
     for name in ["two", "three"] {
-        assert_eq!(current(&world.target(name)), Some(format!("releases/{FIRST}")));
+        assert_eq!(
+            current(&world.target(name)),
+            Some(format!("releases/{FIRST}"))
+        );
     }
 }
 

@@ -9,7 +9,9 @@ use super::*;
 #[test]
 fn files_directories_and_inner_links_are_published_as_they_are() {
     let mut world = World::new();
-    let source = world.host.set_target_source(FIRST, &[("a/b/c.txt", "c"), ("index.html", "i")]);
+    let source = world
+        .host
+        .set_target_source(FIRST, &[("a/b/c.txt", "c"), ("index.html", "i")]);
     fs::create_dir(source.join("empty")).expect("made");
     fs::write(source.join("bytes"), [0, 159, 146, 150]).expect("written");
     fs::remove_file(source.join("bytes")).expect("removed");
@@ -37,34 +39,51 @@ fn a_file_larger_than_a_buffer_is_copied_whole() {
     let bytes: Vec<u8> = (0..1_000_003u32).map(|n| (n % 251) as u8).collect();
     fs::write(source.join("large"), &bytes).expect("written");
     world.works("SITE_SYNC");
-    assert_eq!(fs::read(world.web().join("current/large")).expect("read"), bytes);
+    assert_eq!(
+        fs::read(world.web().join("current/large")).expect("read"),
+        bytes
+    );
 }
 
 #[test]
 fn what_the_application_is_deployed_with_is_not_published() {
     let mut world = World::new();
-    let files = [("index.html", "i"), (".git/config", "x"), ("sub/.git", "x"), (".pipe/a", "x")];
+    let files = [
+        ("index.html", "i"),
+        (".git/config", "x"),
+        ("sub/.git", "x"),
+        (".pipe/a", "x"),
+    ];
     let source = world.host.set_target_source(FIRST, &files);
-    world.host.target_source.shared_directory =
-        Some(source.join(".pipe").display().to_string());
+    world.host.target_source.shared_directory = Some(source.join(".pipe").display().to_string());
     world.works("SITE_SYNC");
     assert_eq!(names(&world.web().join("current")), ["index.html", "sub"]);
-    assert_eq!(names(&world.web().join("current/sub")), Vec::<String>::new());
+    assert_eq!(
+        names(&world.web().join("current/sub")),
+        Vec::<String>::new()
+    );
 }
 
 #[test]
 fn a_file_that_only_has_the_name_of_the_application_file_is_published() {
     let mut world = World::new();
-    world.host.set_target_source(FIRST, &[("docs/app.pipecd.yaml", "an example")]);
+    world
+        .host
+        .set_target_source(FIRST, &[("docs/app.pipecd.yaml", "an example")]);
     world.works("SITE_SYNC");
     assert_eq!(names(&world.web().join("current")), ["docs"]);
-    assert_eq!(names(&world.web().join("current/docs")), ["app.pipecd.yaml"]);
+    assert_eq!(
+        names(&world.web().join("current/docs")),
+        ["app.pipecd.yaml"]
+    );
 }
 
 #[test]
 fn only_the_directory_of_the_section_is_published_without_what_is_excluded() {
     let mut world = World::new();
-    world.host.set_section(json!({ "directory": "./out/site/", "exclude": ["drafts", "*.map"] }));
+    world
+        .host
+        .set_section(json!({ "directory": "./out/site/", "exclude": ["drafts", "*.map"] }));
     let files = [
         ("out/site/index.html", "i"),
         ("out/site/drafts/x", "x"),
@@ -86,10 +105,19 @@ fn a_link_that_leads_out_is_refused_by_its_name_before_anything_is_done() {
         ("x", "dir/../index.html"),
     ] {
         let mut world = World::new();
-        let source = world.host.set_target_source(FIRST, &[("index.html", "i"), ("dir/y", "y")]);
+        let source = world
+            .host
+            .set_target_source(FIRST, &[("index.html", "i"), ("dir/y", "y")]);
         symlink(to, source.join(at)).expect("linked");
-        let error = world.host.quick_sync_plan::<Site>(true).expect_err(to).to_string();
-        assert!(error.contains(&format!("{at} is a symbolic link to {to}")), "{error}");
+        let error = world
+            .host
+            .quick_sync_plan::<Site>(true)
+            .expect_err(to)
+            .to_string();
+        assert!(
+            error.contains(&format!("{at} is a symbolic link to {to}")),
+            "{error}"
+        );
         let error = world.run("SITE_SYNC").expect_err(to).to_string();
         assert!(error.contains(at), "{error}");
         assert!(!world.web().exists(), "nothing was made");
@@ -99,7 +127,9 @@ fn a_link_that_leads_out_is_refused_by_its_name_before_anything_is_done() {
 #[test]
 fn a_published_directory_that_is_a_link_is_refused() {
     let mut world = World::new();
-    let source = world.host.set_target_source(FIRST, &[("real/index.html", "i")]);
+    let source = world
+        .host
+        .set_target_source(FIRST, &[("real/index.html", "i")]);
     symlink("/etc", source.join("public")).expect("linked");
     for directory in ["public", "public/ssl"] {
         world.host.set_section(json!({ "directory": directory }));
