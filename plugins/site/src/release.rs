@@ -94,6 +94,7 @@ impl Target {
     /// that is there counts only if its content is the same: someone may have
     /// edited it.
     pub(crate) fn ready(&mut self, tree: &Tree, commit: &str) -> Result<Ready, Failure> {
+        host::check_cancelled()?;
         self.record.save(&self.name)?;
         self.layout.prepare()?;
         self.layout.clean_own()?;
@@ -253,8 +254,8 @@ impl Target {
         let live = self.layout.live()?;
         let names = self.layout.names()?;
         for name in self.record.made.iter().filter(|name| names.contains(name)) {
-            let before = self.record.before.as_ref().and_then(Current::release);
-            if live.release() != Some(name) && before != Some(name) {
+            // Someone may have made it live by hand.
+            if live.release() != Some(name) {
                 self.layout.remove(name)?;
             }
         }

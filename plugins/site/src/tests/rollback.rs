@@ -116,6 +116,20 @@ fn a_current_that_someone_else_switched_is_left_alone_and_the_reason_says_both()
 }
 
 #[test]
+fn a_staged_release_that_someone_made_live_by_hand_is_not_removed() {
+    let mut world = World::new();
+    world.publish(FIRST, ONE);
+    world.host.set_target_source(SECOND, TWO);
+    world.works("SITE_STAGE");
+    fs::remove_file(world.web().join("current")).expect("removed");
+    let link = format!("./releases/{SECOND}/");
+    std::os::unix::fs::symlink(&link, world.web().join("current")).expect("linked");
+    world.works("SITE_ROLLBACK");
+    assert_eq!(current(&world.web()), Some(link));
+    assert_eq!(without_directories(live(&world.web())), files_of(TWO));
+}
+
+#[test]
 fn a_release_that_is_gone_is_not_linked_to() {
     let mut world = World::new();
     world.publish(FIRST, ONE);
