@@ -16,7 +16,7 @@
 /// The interfaces that a plugin may call, and the types all of them share.
 pub mod imports {
     wit_bindgen::generate!({
-        path: "../wit",
+        path: "wit",
         world: "imports",
         generate_all,
         generate_unused_types: true,
@@ -27,7 +27,7 @@ pub mod imports {
 /// The export `manifest`.
 pub mod manifest {
     wit_bindgen::generate!({
-        path: "../wit",
+        path: "wit",
         world: "manifest-export",
         pub_export_macro: true,
         export_macro_name: "export_manifest",
@@ -40,7 +40,7 @@ pub mod manifest {
 /// The export `planner`.
 pub mod planner {
     wit_bindgen::generate!({
-        path: "../wit",
+        path: "wit",
         world: "planner-export",
         pub_export_macro: true,
         export_macro_name: "export_planner",
@@ -53,7 +53,7 @@ pub mod planner {
 /// The export `executor`.
 pub mod executor {
     wit_bindgen::generate!({
-        path: "../wit",
+        path: "wit",
         world: "executor-export",
         pub_export_macro: true,
         export_macro_name: "export_executor",

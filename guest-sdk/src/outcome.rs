@@ -15,7 +15,6 @@ pub use crate::bindings::executor::{TargetResult, TargetStatus};
 /// let outcome = Outcome::failed("the upload was refused").exit_code(code);
 /// ```
 #[derive(Debug, Clone, PartialEq)]
-#[must_use = "an outcome says nothing until it is returned"]
 pub struct Outcome {
     /// How it ended.
     pub status: Status,

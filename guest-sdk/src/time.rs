@@ -178,6 +178,7 @@ impl FromStr for Duration {
         if text
             .bytes()
             .all(|byte| byte.is_ascii_digit() || byte == b'.')
+            && text.bytes().any(|byte| byte.is_ascii_digit())
         {
             return Err(missing_unit(text));
         }
