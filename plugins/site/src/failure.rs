@@ -49,23 +49,35 @@ impl From<Failure> for stagewright_sdk::Error {
 pub(crate) const GRANT: &str = " (the plugin can write only in or below a `guest` directory that \
     its `allow.filesystem` grants with `access: read-write`)";
 
-/// Says what was tried, and on which path, of a file error.
+/// Says what was tried, and on which path, of a file error. `verb` completes
+/// "could not …".
 pub(crate) trait At<T> {
-    /// `verb` completes "could not …".
+    /// Of something that was only read.
     fn at(self, verb: &str, path: &Path) -> Result<T, Failure>;
+
+    /// Of a change, which a grant may be missing for.
+    fn changing(self, verb: &str, path: &Path) -> Result<T, Failure>;
 }
 
 impl<T> At<T> for io::Result<T> {
     fn at(self, verb: &str, path: &Path) -> Result<T, Failure> {
+        self.map_err(|error| could_not(verb, path, &error, ""))
+    }
+
+    fn changing(self, verb: &str, path: &Path) -> Result<T, Failure> {
         self.map_err(|error| {
             let hint = match error.kind() {
                 ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => GRANT,
                 _ => "",
             };
-            Failure::Because(format!(
-                "could not {verb} {}: {error}{hint}",
-                path.display()
-            ))
+            could_not(verb, path, &error, hint)
         })
     }
+}
+
+fn could_not(verb: &str, path: &Path, error: &io::Error, hint: &str) -> Failure {
+    Failure::Because(format!(
+        "could not {verb} {}: {error}{hint}",
+        path.display()
+    ))
 }

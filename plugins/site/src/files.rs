@@ -16,7 +16,7 @@ const CHUNK: usize = 128 * 1024;
 pub(crate) fn create_directory(path: &Path) -> Result<(), Failure> {
     step()
         .and_then(|()| fs::create_dir(path))
-        .at("create the directory", path)
+        .changing("create the directory", path)
 }
 
 /// Makes a directory and those above it, as far as they are missing.
@@ -31,7 +31,7 @@ pub(crate) fn ensure_directory(path: &Path) -> Result<(), Failure> {
             "could not create the directory {}: {error}{GRANT}",
             path.display()
         ))),
-        made => made.at("create the directory", path),
+        made => made.changing("create the directory", path),
     }
 }
 
@@ -41,7 +41,7 @@ pub(crate) fn copy(from: &Path, to: &Path) -> Result<u64, Failure> {
     let mut source = File::open(from).at("read", from)?;
     let mut copy = step()
         .and_then(|()| OpenOptions::new().write(true).create_new(true).open(to))
-        .at("create", to)?;
+        .changing("create", to)?;
     let mut chunk = vec![0; CHUNK];
     let mut bytes = 0;
     loop {
@@ -49,12 +49,12 @@ pub(crate) fn copy(from: &Path, to: &Path) -> Result<u64, Failure> {
         if read == 0 {
             break;
         }
-        write(&mut copy, &chunk[..read]).at("write", to)?;
+        write(&mut copy, &chunk[..read]).changing("write", to)?;
         bytes += read as u64;
     }
     step()
         .and_then(|()| copy.sync_all())
-        .at("write to disk", to)?;
+        .changing("write to disk", to)?;
     Ok(bytes)
 }
 
@@ -62,7 +62,7 @@ pub(crate) fn copy(from: &Path, to: &Path) -> Result<u64, Failure> {
 pub(crate) fn link(target: &str, link: &Path) -> Result<(), Failure> {
     step()
         .and_then(|()| stagewright_sdk::fs::symlink(target, link))
-        .at("create the link", link)
+        .changing("create the link", link)
 }
 
 /// Renames; what has the new name is replaced, in one step, if it is a link or a
@@ -70,7 +70,7 @@ pub(crate) fn link(target: &str, link: &Path) -> Result<(), Failure> {
 pub(crate) fn rename(from: &Path, to: &Path) -> Result<(), Failure> {
     step()
         .and_then(|()| fs::rename(from, to))
-        .at(&format!("rename {} to", from.display()), to)
+        .changing(&format!("rename {} to", from.display()), to)
 }
 
 /// Removes a file or a link, never what a link leads to. No error if there is
@@ -78,7 +78,7 @@ pub(crate) fn rename(from: &Path, to: &Path) -> Result<(), Failure> {
 pub(crate) fn remove_file(path: &Path) -> Result<(), Failure> {
     step()
         .and_then(|()| or_gone(fs::remove_file(path)))
-        .at("remove", path)
+        .changing("remove", path)
 }
 
 /// Removes a directory with all that is in it, following no link. No error if
@@ -100,7 +100,7 @@ pub(crate) fn remove_tree(path: &Path) -> Result<(), Failure> {
     }
     step()
         .and_then(|()| or_gone(fs::remove_dir(path)))
-        .at("remove the directory", path)
+        .changing("remove the directory", path)
 }
 
 /// Brings the names in a directory down to the disk, so that they are there
@@ -108,7 +108,7 @@ pub(crate) fn remove_tree(path: &Path) -> Result<(), Failure> {
 pub(crate) fn sync_directory(path: &Path) -> Result<(), Failure> {
     step()
         .and_then(|()| File::open(path)?.sync_all())
-        .at("write to disk the directory", path)
+        .changing("write to disk the directory", path)
 }
 
 /// Whether two regular files have the same content.

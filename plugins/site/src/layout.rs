@@ -235,7 +235,9 @@ impl Layout {
 
     /// Removes what this deployment left when it was killed.
     pub(crate) fn clean_own(&self) -> Result<(), Failure> {
-        files::remove_file(&self.next())?;
+        if kind(&self.next())?.is_some() {
+            files::remove_file(&self.next())?;
+        }
         let (copies, gone) = self.own_prefixes();
         for name in self.names_where(|name| name.starts_with(&copies))? {
             self.discard(&name)?;

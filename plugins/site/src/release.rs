@@ -129,13 +129,14 @@ impl Target {
         });
         names.sort_by_key(|name| live.release() != Some(name));
         for name in &names {
-            if is_copy(tree, &self.layout.release(name))? {
-                return Ok((Some(name.clone()), String::new()));
-            }
-            info!(
-                "{}: releases/{name} has other content than the source, a new release is made",
-                self.name
-            );
+            // One that can't be read, or not wholly, is as good as another.
+            let why = match is_copy(tree, &self.layout.release(name)) {
+                Ok(true) => return Ok((Some(name.clone()), String::new())),
+                Ok(false) => "it has other content than the source".to_owned(),
+                Err(Failure::Host(error)) => return Err(Failure::Host(error)),
+                Err(failure) => failure.to_string(),
+            };
+            info!("{}: releases/{name} is not used again: {why}", self.name);
         }
         let mut free = commit.to_owned();
         let mut number = 1;

@@ -318,7 +318,7 @@ fn a_copy_that_is_cancelled_stops_before_the_next_file_and_the_rollback_removes_
     world.publish(FIRST, ONE);
     fs::write(world.web().join("current/index.html"), "edited").expect("written");
     world.host.set_target_source(FIRST, ONE);
-    world.host.cancel_on_log("a new release is made");
+    world.host.cancel_on_log("is not used again");
     world.run("SITE_SYNC").expect_err("cancelled");
     let copy = world.web().join("releases/.copy.deployment-2.1");
     assert_eq!(names(&copy), Vec::<String>::new());
