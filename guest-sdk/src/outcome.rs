@@ -1,0 +1,130 @@
+//! How a stage ended.
+
+use crate::bindings::executor as contract;
+use crate::time::Timestamp;
+
+pub use crate::bindings::executor::{TargetResult, TargetStatus};
+
+/// How a stage ended, or what it waits for.
+///
+/// ```
+/// use stagewright_sdk::Outcome;
+/// # fn upload() -> i32 { 3 }
+///
+/// let code = upload();
+/// let outcome = Outcome::failed("the upload was refused").exit_code(code);
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct Outcome {
+    /// How it ended.
+    pub status: Status,
+    /// The results of the deploy targets; may be empty.
+    pub targets: Vec<TargetResult>,
+    /// The exit code of the program that decided it, if one did.
+    pub exit_code: Option<i32>,
+}
+
+/// How a stage ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Status {
+    /// It did what it is for.
+    Succeeded,
+    /// It did not; why.
+    Failed(String),
+    /// There was nothing to do; why.
+    Skipped(String),
+    /// The pipeline ends here, as a success; why.
+    Exited(String),
+    /// It waits until then. The instance is dropped and the stage called again in
+    /// its next turn.
+    Suspended(Timestamp),
+}
+
+impl Outcome {
+    /// The stage did what it is for.
+    pub fn succeeded() -> Self {
+        Self::from(Status::Succeeded)
+    }
+
+    /// The stage did not do what it is for; why.
+    pub fn failed(reason: impl Into<String>) -> Self {
+        Self::from(Status::Failed(reason.into()))
+    }
+
+    /// There was nothing to do; why.
+    pub fn skipped(reason: impl Into<String>) -> Self {
+        Self::from(Status::Skipped(reason.into()))
+    }
+
+    /// The pipeline ends here, as a success; why.
+    pub fn exited(reason: impl Into<String>) -> Self {
+        Self::from(Status::Exited(reason.into()))
+    }
+
+    /// The stage waits until then. It costs nothing meanwhile, and is called again
+    /// from its beginning: keep in [`state`](crate::state) what it must remember.
+    /// A time that is past is due a second after this turn.
+    pub fn suspend_until(at: Timestamp) -> Self {
+        Self::from(Status::Suspended(at))
+    }
+
+    /// The same, for so long from now.
+    pub fn suspend_for(duration: std::time::Duration) -> Self {
+        Self::suspend_until(Timestamp::now() + duration)
+    }
+
+    /// Adds how one deploy target fared.
+    pub fn target(
+        mut self,
+        name: impl Into<String>,
+        status: TargetStatus,
+        message: impl Into<String>,
+    ) -> Self {
+        self.targets.push(TargetResult {
+            name: name.into(),
+            status,
+            message: message.into(),
+        });
+        self
+    }
+
+    /// Adds how several deploy targets fared.
+    pub fn targets(mut self, results: impl IntoIterator<Item = TargetResult>) -> Self {
+        self.targets.extend(results);
+        self
+    }
+
+    /// Says the exit code of the program that decided the outcome.
+    pub fn exit_code(mut self, code: i32) -> Self {
+        self.exit_code = Some(code);
+        self
+    }
+}
+
+impl From<Status> for Outcome {
+    fn from(status: Status) -> Self {
+        Self {
+            status,
+            targets: Vec::new(),
+            exit_code: None,
+        }
+    }
+}
+
+impl From<Outcome> for contract::Outcome {
+    fn from(outcome: Outcome) -> Self {
+        Self {
+            status: match outcome.status {
+                Status::Succeeded => contract::Status::Succeeded,
+                Status::Failed(reason) => contract::Status::Failed(reason),
+                Status::Skipped(reason) => contract::Status::Skipped(reason),
+                Status::Exited(reason) => contract::Status::Exited(reason),
+                Status::Suspended(at) => {
+                    contract::Status::Suspended(vec![contract::Wake::At(at.as_millis())])
+                }
+            },
+            targets: outcome.targets,
+            exit_code: outcome.exit_code,
+        }
+    }
+}
