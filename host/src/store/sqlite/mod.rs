@@ -123,6 +123,12 @@ impl SqliteStore {
         self.hosts.owner()
     }
 
+    /// How many transactions this store has committed: each is one wait for the
+    /// disk, however many writes it holds.
+    pub fn commits(&self) -> u64 {
+        self.writer.commits()
+    }
+
     /// What went wrong before the work reached a thread.
     fn failed<'a>(&'a self, doing: &'a str) -> impl FnOnce(fault::Fault) -> StoreError + 'a {
         move |fault| fault.while_doing(doing, &self.file)

@@ -167,7 +167,6 @@ impl Writer {
     }
 
     /// How many transactions were committed so far.
-    #[cfg(test)]
     pub(super) fn commits(&self) -> u64 {
         self.commits.load(Ordering::SeqCst)
     }
