@@ -7,6 +7,8 @@
 //! its attempt and is refused when it is stale, and who waits for a change is
 //! told of it. [`SqliteStore`] is the one that comes with the host.
 
+#[cfg(test)]
+mod conformance;
 mod sqlite;
 
 use std::fmt;
@@ -26,7 +28,8 @@ pub use sqlite::SqliteStore;
 /// Keeps everything. All writes are durable when they return.
 #[async_trait]
 pub trait Store: Send + Sync + fmt::Debug {
-    /// Stores a new deployment, with an event for its status.
+    /// Stores a new deployment, with an event for its status. It is due at once,
+    /// unless it is at its end; [`StoreError::Conflict`] if the id is taken.
     async fn create(&self, deployment: &Deployment) -> Result<(), StoreError>;
 
     /// The deployment with an id.
@@ -36,11 +39,15 @@ pub trait Store: Send + Sync + fmt::Debug {
     /// who type a part.
     async fn find(&self, prefix: &str, limit: usize) -> Result<Vec<DeploymentId>, StoreError>;
 
-    /// The deployments that pass a filter, newest first.
+    /// The deployments that pass a filter, the last stored first.
     async fn list(&self, filter: &Filter) -> Result<Vec<Deployment>, StoreError>;
 
     /// Stores a change, if the deployment still has the version that the change
     /// was decided on; else [`StoreError::Conflict`], and nothing is stored.
+    ///
+    /// With a success, the deployment's target becomes the application's last
+    /// success; with any end, the deployment's leases end. A stage keeps the note
+    /// that [`Store::note`] has stored, but in a new attempt.
     async fn apply(&self, change: &Change, holder: &Holder) -> Result<(), StoreError>;
 
     /// Shows a short text beside a stage: an event and the stage's note, without
@@ -65,7 +72,7 @@ pub trait Store: Send + Sync + fmt::Debug {
     /// Whether any deployment is not yet at its end.
     async fn has_unfinished(&self) -> Result<bool, StoreError>;
 
-    /// Prolongs this host's leases.
+    /// Prolongs the leases of an owner; never shortens them.
     async fn renew(&self, owner: &str, until: Timestamp) -> Result<(), StoreError>;
 
     /// The leases of a deployment.
@@ -136,7 +143,9 @@ pub trait Store: Send + Sync + fmt::Debug {
     /// The bytes of a component.
     async fn component(&self, digest: &Digest) -> Result<Option<Vec<u8>>, StoreError>;
 
-    /// Removes the components that no unfinished deployment has pinned.
+    /// Removes the components that no unfinished deployment has pinned. Does
+    /// nothing while a deployment is being planned: what it is about to pin may
+    /// be there already.
     async fn components_prune(&self) -> Result<(), StoreError>;
 
     /// Which of an application's revisions may still be read: those of its
