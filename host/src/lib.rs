@@ -3,4 +3,6 @@
 #![deny(missing_docs)]
 
 pub mod model;
+pub mod plugins;
+pub mod sandbox;
 pub mod store;
