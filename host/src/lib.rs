@@ -5,6 +5,7 @@
 pub mod definition;
 pub mod lifecycle;
 pub mod model;
-mod runner;
+pub mod plugins;
+pub mod sandbox;
 pub mod source;
 pub mod store;
