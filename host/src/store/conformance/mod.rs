@@ -75,7 +75,7 @@ macro_rules! every_promise {
 pub(super) use every_promise;
 
 /// A deployment that is being planned, of the application `app-<name>`.
-fn deployment(id: &str, application: &str) -> Deployment {
+pub(super) fn deployment(id: &str, application: &str) -> Deployment {
     Deployment {
         id: id.into(),
         application: Application {
