@@ -3,6 +3,7 @@
 #![deny(missing_docs)]
 
 pub mod lifecycle;
+pub mod logs;
 pub mod model;
 pub mod source;
 pub mod store;
