@@ -4,6 +4,7 @@
 
 pub mod definition;
 pub mod lifecycle;
+pub mod logs;
 pub mod model;
 pub mod plugins;
 pub mod sandbox;

@@ -8,7 +8,7 @@
 //! told of it. [`SqliteStore`] is the one that comes with the host.
 
 #[cfg(test)]
-mod conformance;
+pub(crate) mod conformance;
 mod sqlite;
 
 use std::fmt;

@@ -75,7 +75,7 @@ macro_rules! every_promise {
 pub(super) use every_promise;
 
 /// A deployment that is being planned, of the application `app-<name>`.
-fn deployment(id: &str, application: &str) -> Deployment {
+pub(crate) fn deployment(id: &str, application: &str) -> Deployment {
     Deployment {
         id: id.into(),
         application: Application {
@@ -130,7 +130,7 @@ fn revision(commit: &str) -> Revision {
 }
 
 /// A stage that runs, in the first turn of its first attempt.
-fn stage(id: &str) -> Stage {
+pub(crate) fn stage(id: &str) -> Stage {
     Stage {
         id: id.into(),
         key: None,
@@ -166,7 +166,7 @@ fn stage(id: &str) -> Stage {
 }
 
 /// What a change of a deployment would be that does what `edit` does.
-fn change(old: &Deployment, edit: impl FnOnce(&mut Deployment)) -> Change {
+pub(crate) fn change(old: &Deployment, edit: impl FnOnce(&mut Deployment)) -> Change {
     let mut new = old.clone();
     edit(&mut new);
     new.version += 1;

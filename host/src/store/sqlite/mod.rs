@@ -13,6 +13,8 @@ mod fault;
 mod hosts;
 mod logs;
 mod open;
+#[cfg(test)]
+mod opening_tests;
 mod readers;
 mod rows;
 mod schema;
