@@ -174,6 +174,12 @@ async fn a_start_function_that_loops_is_ended_by_the_limit_of_describe() {
 }
 
 #[tokio::test]
+async fn a_call_stack_that_is_exhausted_is_named() {
+    let error = refusal_of_text(&describing("(call $start)", "")).await.to_string();
+    assert!(error.contains("its call stack is exhausted"), "{error}");
+}
+
+#[tokio::test]
 async fn a_plugin_that_traps_when_it_is_asked_what_it_is_is_refused_with_the_trap() {
     let bytes = wat::parse_str(describing("unreachable", "")).expect("a component");
     let error = refusal(&bytes).await;
