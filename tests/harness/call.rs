@@ -40,8 +40,11 @@ impl Scene {
         for name in ["target/site", "target/.pipe", "scratch"] {
             std::fs::create_dir_all(root.path().join(name)).expect("a directory");
         }
-        std::fs::write(root.path().join("target/site/app.pipecd.yaml"), "kind: Application\n")
-            .expect("a file");
+        std::fs::write(
+            root.path().join("target/site/app.pipecd.yaml"),
+            "kind: Application\n",
+        )
+        .expect("a file");
         let recorder = Arc::new(Recorder::default());
         let (canceller, cancel) = Cancel::new();
         let call = Call {

@@ -9,7 +9,10 @@ use stagewright_tests::Scene;
 use crate::{probe, probe_bytes, sandbox};
 
 async fn run(scene: &Scene, steps: Value) -> Result<Outcome, PluginError> {
-    probe().await.execute_stage(&scene.call, &scene.stage(steps)).await
+    probe()
+        .await
+        .execute_stage(&scene.call, &scene.stage(steps))
+        .await
 }
 
 async fn breakdown(steps: Value) -> String {
@@ -62,9 +65,13 @@ async fn a_trap_leaves_nothing_and_the_next_call_works() {
 #[tokio::test]
 async fn what_the_plugin_answers_comes_through() {
     let scene = Scene::new();
-    let failed = run(&scene, json!([{ "fail": "no luck" }])).await.expect("an outcome");
+    let failed = run(&scene, json!([{ "fail": "no luck" }]))
+        .await
+        .expect("an outcome");
     assert_eq!(failed.status, OutcomeStatus::Failed("no luck".to_owned()));
-    let waits = run(&scene, json!([{ "suspend": 1234 }])).await.expect("an outcome");
+    let waits = run(&scene, json!([{ "suspend": 1234 }]))
+        .await
+        .expect("an outcome");
     assert_eq!(
         waits.status,
         OutcomeStatus::Suspended(vec![Wake::At(Timestamp(1234))])
@@ -94,7 +101,10 @@ async fn a_busy_loop_is_dropped_after_its_time_and_called_timed_out() {
     let mut scene = Scene::new();
     scene.call.timeout = Duration::from_millis(100);
     let result = run(&scene, json!(["spin"])).await;
-    assert_eq!(result, Err(PluginError::TimedOut(Duration::from_millis(100))));
+    assert_eq!(
+        result,
+        Err(PluginError::TimedOut(Duration::from_millis(100)))
+    );
 }
 
 #[tokio::test]
@@ -102,7 +112,10 @@ async fn a_sleep_in_the_host_is_dropped_after_its_time() {
     let mut scene = Scene::new();
     scene.call.timeout = Duration::from_millis(50);
     let result = run(&scene, json!([{ "sleep": 3_600_000 }])).await;
-    assert_eq!(result, Err(PluginError::TimedOut(Duration::from_millis(50))));
+    assert_eq!(
+        result,
+        Err(PluginError::TimedOut(Duration::from_millis(50)))
+    );
 }
 
 #[tokio::test]
@@ -155,16 +168,27 @@ async fn a_plugin_that_looks_sees_a_cancel_at_once_and_may_still_answer() {
 async fn a_call_that_was_cancelled_before_it_began_sees_it() {
     let scene = Scene::new();
     scene.canceller.cancel();
-    run(&scene, json!(["wait-for-cancel"])).await.expect("an outcome");
+    run(&scene, json!(["wait-for-cancel"]))
+        .await
+        .expect("an outcome");
 }
 
 #[tokio::test]
 async fn a_busy_plugin_keeps_no_other_from_its_work() {
     let sandbox = sandbox();
-    let busy = sandbox.load(probe_bytes(), &crate::bare()).await.expect("a plugin");
-    let other = sandbox.load(probe_bytes(), &crate::bare()).await.expect("a plugin");
+    let busy = sandbox
+        .load(probe_bytes(), &crate::bare())
+        .await
+        .expect("a plugin");
+    let other = sandbox
+        .load(probe_bytes(), &crate::bare())
+        .await
+        .expect("a plugin");
     let scene = Scene::new();
-    let (spinning, working) = (scene.stage(json!(["spin"])), scene.stage(json!([{ "log": "done" }])));
+    let (spinning, working) = (
+        scene.stage(json!(["spin"])),
+        scene.stage(json!([{ "log": "done" }])),
+    );
     tokio::select! {
         biased;
         result = busy.execute_stage(&scene.call, &spinning) => panic!("it never ends: {result:?}"),
@@ -208,12 +232,18 @@ async fn state_is_the_hosts_and_its_refusals_reach_the_plugin() {
         lines[..5],
         ["done", "Some(\"1\")", "None", "count", "stale attempt"]
     );
-    assert!(lines[5].starts_with("denied: state.put: the scope `shared`"), "{lines:?}");
+    assert!(
+        lines[5].starts_with("denied: state.put: the scope `shared`"),
+        "{lines:?}"
+    );
     assert_eq!(scene.recorder.shown_status(), "3 of 5");
 }
 
 #[tokio::test]
 async fn a_failure_of_the_host_itself_is_told_as_the_hosts() {
     let result = run(&Scene::new(), json!([{ "put": ["stage", "break", ""] }])).await;
-    assert_eq!(result, Err(PluginError::Host("the disk is full".to_owned())));
+    assert_eq!(
+        result,
+        Err(PluginError::Host("the disk is full".to_owned()))
+    );
 }

@@ -31,7 +31,10 @@ async fn a_source_is_read_and_never_written_and_scratch_is_both() {
     ]);
     let lines = lines(&scene, Grants::default(), steps).await;
     assert_eq!(lines[0], "/target/site/app.pipecd.yaml: kind: Application");
-    assert!(!lines.iter().any(|line| line.ends_with("new: written")), "{lines:?}");
+    assert!(
+        !lines.iter().any(|line| line.ends_with("new: written")),
+        "{lines:?}"
+    );
     assert!(!scene.path("target/site/new").exists());
     assert_eq!(
         fs::read_to_string(scene.path("target/site/app.pipecd.yaml")).expect("a file"),
@@ -61,8 +64,14 @@ async fn paths_and_links_that_lead_out_are_refused() {
         { "write": ["/scratch/directory/planted", "x"] },
     ]);
     let lines = lines(&scene, Grants::default(), steps).await;
-    assert!(!lines.iter().any(|line| line.contains("hunter2")), "{lines:?}");
-    assert!(!lines.iter().any(|line| line.contains("root:")), "{lines:?}");
+    assert!(
+        !lines.iter().any(|line| line.contains("hunter2")),
+        "{lines:?}"
+    );
+    assert!(
+        !lines.iter().any(|line| line.contains("root:")),
+        "{lines:?}"
+    );
     assert!(!scene.path("planted").exists());
 }
 
@@ -90,7 +99,10 @@ async fn a_granted_directory_is_seen_as_it_was_granted() {
     assert_eq!(lines[0], "/srv/ro/file: content");
     assert_ne!(lines[1], "/srv/ro/file: written");
     assert_eq!(lines[2], "/srv/rw/file: written");
-    assert_eq!(fs::read_to_string(scene.path("ro/file")).expect("a file"), "content");
+    assert_eq!(
+        fs::read_to_string(scene.path("ro/file")).expect("a file"),
+        "content"
+    );
 }
 
 #[tokio::test]
@@ -104,7 +116,10 @@ async fn a_source_that_is_gone_is_the_hosts_failure_and_named() {
         .await
         .expect_err("a failure")
         .to_string();
-    assert!(error.contains("nowhere") && error.contains("/target"), "{error}");
+    assert!(
+        error.contains("nowhere") && error.contains("/target"),
+        "{error}"
+    );
 }
 
 #[tokio::test]
@@ -133,5 +148,8 @@ async fn there_is_no_network() {
     let address = listener.local_addr().expect("an address").to_string();
     let steps = json!([{ "connect": address }, { "connect": "localhost:80" }]);
     let lines = lines(&scene, Grants::default(), steps).await;
-    assert!(lines.iter().all(|line| line.starts_with("not connected")), "{lines:?}");
+    assert!(
+        lines.iter().all(|line| line.starts_with("not connected")),
+        "{lines:?}"
+    );
 }

@@ -19,8 +19,14 @@ async fn hit(limits: PluginLimits, steps: Value) -> String {
 #[tokio::test]
 async fn memory_is_named_with_its_limit_what_was_wanted_and_the_key_that_raises_it() {
     let error = hit(PluginLimits::default(), json!([{ "alloc": 200 }])).await;
-    assert!(error.starts_with("memory is limited to 128 MiB, and the plugin wanted 20"), "{error}");
-    assert!(error.contains("raise `plugins.probe.limits.memory`"), "{error}");
+    assert!(
+        error.starts_with("memory is limited to 128 MiB, and the plugin wanted 20"),
+        "{error}"
+    );
+    assert!(
+        error.contains("raise `plugins.probe.limits.memory`"),
+        "{error}"
+    );
 }
 
 #[tokio::test]
@@ -53,7 +59,10 @@ async fn handles_are_limited() {
         ..PluginLimits::default()
     };
     let error = hit(limits, json!([{ "keep-pollables": 500 }])).await;
-    assert!(error.contains("the number of handles is limited to 200"), "{error}");
+    assert!(
+        error.contains("the number of handles is limited to 200"),
+        "{error}"
+    );
     assert!(error.contains("`plugins.probe.limits.handles`"), "{error}");
 }
 

@@ -20,8 +20,15 @@ async fn refusal_of_text(wat: &str) -> LoadError {
 async fn a_plugin_loads_and_says_what_it_is() {
     let plugin = probe().await;
     let manifest = plugin.manifest();
-    assert_eq!((manifest.name.as_str(), manifest.version.as_str()), ("probe", "0.1.0"));
-    assert!(manifest.stage("PROBE").is_some_and(|stage| stage.options_schema.is_some()));
+    assert_eq!(
+        (manifest.name.as_str(), manifest.version.as_str()),
+        ("probe", "0.1.0")
+    );
+    assert!(
+        manifest
+            .stage("PROBE")
+            .is_some_and(|stage| stage.options_schema.is_some())
+    );
     assert!(manifest.asks_for(Capability::Commands) && !manifest.asks_for(Capability::Http));
     assert!(plugin.exports(Export::Planner) && plugin.exports(Export::Executor));
 }
@@ -54,7 +61,9 @@ async fn a_truncated_plugin_is_said_to_be_truncated_wherever_it_is_cut() {
 
 #[tokio::test]
 async fn garbage_after_a_components_head_is_one_line_and_no_dump() {
-    let error = refusal(b"\0asm\x0d\0\x01\0\xff\x01garbage").await.to_string();
+    let error = refusal(b"\0asm\x0d\0\x01\0\xff\x01garbage")
+        .await
+        .to_string();
     assert_eq!(error.lines().count(), 1, "{error}");
     assert!(!error.contains("backtrace"), "{error}");
 }
@@ -67,7 +76,10 @@ async fn a_component_of_another_world_is_named_with_what_it_exports() {
     )
     .await;
     assert!(matches!(error, LoadError::OtherWorld(_)), "{error:?}");
-    assert!(error.to_string().contains("`wasi:cli/run@0.2.0`"), "{error}");
+    assert!(
+        error.to_string().contains("`wasi:cli/run@0.2.0`"),
+        "{error}"
+    );
     let error = refusal_of_text("(component)").await;
     assert!(matches!(error, LoadError::OtherWorld(_)), "{error:?}");
 }
@@ -81,7 +93,10 @@ async fn a_newer_contract_is_named_with_both_versions() {
     .await;
     assert!(matches!(error, LoadError::OtherContract(_)), "{error:?}");
     let error = error.to_string();
-    assert!(error.contains("@0.2.0") && error.contains("0.1.0"), "{error}");
+    assert!(
+        error.contains("@0.2.0") && error.contains("0.1.0"),
+        "{error}"
+    );
 }
 
 #[tokio::test]
@@ -112,9 +127,9 @@ async fn an_unknown_import_is_named_and_never_stubbed() {
     .await;
     assert!(matches!(error, LoadError::UnknownImport(_)), "{error:?}");
     assert!(
-        error
-            .to_string()
-            .starts_with("imports `foo:bar/baz@1.0.0` (its `qux` first), which this host does not have"),
+        error.to_string().starts_with(
+            "imports `foo:bar/baz@1.0.0` (its `qux` first), which this host does not have"
+        ),
         "{error}"
     );
 }
@@ -136,7 +151,10 @@ async fn a_function_that_a_newer_patch_added_is_named_with_its_interface_and_bot
     ))
     .await
     .to_string();
-    assert!(error.contains("`stagewright:plugin/steps@0.1.2`"), "{error}");
+    assert!(
+        error.contains("`stagewright:plugin/steps@0.1.2`"),
+        "{error}"
+    );
 }
 
 /// A component whose `describe` has the contract's name and runs this core code.
@@ -170,12 +188,17 @@ async fn a_start_function_that_loops_is_ended_by_the_limit_of_describe() {
         .await
         .expect_err("a refusal");
     assert!(matches!(error, LoadError::Describe(_)), "{error:?}");
-    assert!(error.to_string().contains("no answer within 50ms"), "{error}");
+    assert!(
+        error.to_string().contains("no answer within 50ms"),
+        "{error}"
+    );
 }
 
 #[tokio::test]
 async fn a_call_stack_that_is_exhausted_is_named() {
-    let error = refusal_of_text(&describing("(call $start)", "")).await.to_string();
+    let error = refusal_of_text(&describing("(call $start)", ""))
+        .await
+        .to_string();
     assert!(error.contains("its call stack is exhausted"), "{error}");
 }
 

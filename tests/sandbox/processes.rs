@@ -57,7 +57,10 @@ fn is_alive(pid: Pid) -> bool {
         return false;
     }
     match fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero())) {
-        Ok(stat) => !stat.rsplit(')').next().is_some_and(|rest| rest.trim_start().starts_with('Z')),
+        Ok(stat) => !stat
+            .rsplit(')')
+            .next()
+            .is_some_and(|rest| rest.trim_start().starts_with('Z')),
         Err(_) => false,
     }
 }
@@ -75,7 +78,10 @@ async fn a_granted_program_runs_and_how_it_ended_is_told() {
         { "spawn": sh("exit 7") },
         { "spawn": sh("kill -9 $$") },
     ]);
-    assert_eq!(lines(&scene, steps).await, ["exit code 0", "exit code 7", "signal 9"]);
+    assert_eq!(
+        lines(&scene, steps).await,
+        ["exit code 0", "exit code 7", "signal 9"]
+    );
 }
 
 #[tokio::test]
@@ -84,8 +90,10 @@ async fn a_program_that_was_not_granted_is_refused_with_the_line_that_would_gran
     let steps = json!([{ "spawn": { "program": "/usr/bin/env" } }]);
     assert_eq!(
         lines(&scene, steps).await,
-        ["denied: plugin `probe` may not start `/usr/bin/env` (process.spawn): add to \
-          stagewright.yaml:12: plugins.probe.allow.commands: [/bin/sh, /usr/bin/env]"]
+        [
+            "denied: plugin `probe` may not start `/usr/bin/env` (process.spawn): add to \
+          stagewright.yaml:12: plugins.probe.allow.commands: [/bin/sh, /usr/bin/env]"
+        ]
     );
 }
 
@@ -105,7 +113,10 @@ async fn output_is_in_the_log_as_lines_in_order_while_the_program_runs() {
     };
     let (result, ()) = tokio::join!(plugin.execute_stage(&scene.call, &stage), seen);
     result.expect("an outcome");
-    assert_eq!(scene.recorder.lines(), ["one", "two", "three", "exit code 0"]);
+    assert_eq!(
+        scene.recorder.lines(),
+        ["one", "two", "three", "exit code 0"]
+    );
 }
 
 #[tokio::test]
@@ -191,7 +202,10 @@ async fn a_source_is_a_private_writable_copy_that_the_next_stage_finds_again() {
     let read = json!({ "program": "/bin/sh", "arguments": ["-c", "cat built app.pipecd.yaml"],
         "directory": "/target/site", "log": true });
     lines(&scene, json!([{ "spawn": write }])).await;
-    assert!(!scene.path("target/site/built").exists(), "the source is untouched");
+    assert!(
+        !scene.path("target/site/built").exists(),
+        "the source is untouched"
+    );
     let lines = lines(&scene, json!([{ "spawn": read }])).await;
     assert_eq!(lines[2..], ["built", "kind: Application", "exit code 0"]);
 }
@@ -215,11 +229,21 @@ async fn a_granted_writable_directory_is_itself_and_others_are_invalid() {
         json!({ "spawn": { "program": "/bin/sh", "arguments": ["-c", "echo x > here"],
             "directory": directory } })
     };
-    let steps = json!([within("/srv/rw"), within("/srv/ro"), within("/etc"), within("/scratch/..")]);
+    let steps = json!([
+        within("/srv/rw"),
+        within("/srv/ro"),
+        within("/etc"),
+        within("/scratch/..")
+    ]);
     run(&scene, &plugin, steps).await.expect("an outcome");
     let lines = scene.recorder.lines();
     assert!(scene.path("rw/here").exists());
-    assert!(lines[1..].iter().all(|line| line.starts_with("invalid: process.spawn")), "{lines:?}");
+    assert!(
+        lines[1..]
+            .iter()
+            .all(|line| line.starts_with("invalid: process.spawn")),
+        "{lines:?}"
+    );
 }
 
 #[tokio::test]
@@ -229,7 +253,10 @@ async fn a_program_that_can_not_be_started_is_named() {
     let steps = json!([{ "spawn": { "program": "/no/such/program" } }]);
     run(&scene, &plugin, steps).await.expect("an outcome");
     let line = &scene.recorder.lines()[0];
-    assert!(line.starts_with("invalid: could not start `/no/such/program`"), "{line}");
+    assert!(
+        line.starts_with("invalid: could not start `/no/such/program`"),
+        "{line}"
+    );
 }
 
 #[tokio::test]
@@ -265,7 +292,12 @@ async fn ends_with_its_call(end: impl AsyncFnOnce(&Scene, &WasmPlugin, Value)) {
     let scene = Scene::new();
     let plugin = shell().await;
     let script = "sleep 300 & echo grandchild $!; echo child $$; wait";
-    end(&scene, &plugin, json!([{ "start": sh(script) }, { "log": "started" }])).await;
+    end(
+        &scene,
+        &plugin,
+        json!([{ "start": sh(script) }, { "log": "started" }]),
+    )
+    .await;
     let child = scene.recorder.line_with("child ").await;
     for line in scene.recorder.lines() {
         if let Some((_, pid)) = line.split_once("child ") {
@@ -300,7 +332,10 @@ async fn programs_are_gone_when_the_call_returns() {
 #[tokio::test]
 async fn programs_are_gone_when_the_call_traps() {
     ends_with_its_call(async |scene, plugin, steps| {
-        let steps = and(and(steps, json!("wait-for-cancel")), json!({ "panic": "boom" }));
+        let steps = and(
+            and(steps, json!("wait-for-cancel")),
+            json!({ "panic": "boom" }),
+        );
         let stage = scene.stage(steps);
         let seen = async {
             scene.recorder.line_with("child ").await;
@@ -343,7 +378,8 @@ async fn a_wait_that_is_cancelled_ends_the_program_and_says_so() {
     let scene = Scene::new();
     let plugin = shell().await;
     // Deaf to a polite request: it has to be killed.
-    let stage = scene.stage(json!([{ "spawn": sh("trap '' TERM; echo pid $$; while :; do sleep 1; done") }]));
+    let stage = scene
+        .stage(json!([{ "spawn": sh("trap '' TERM; echo pid $$; while :; do sleep 1; done") }]));
     let seen = async {
         scene.recorder.line_with("pid").await;
         scene.canceller.cancel();
@@ -366,7 +402,10 @@ async fn a_stage_that_is_suspended_with_a_program_running_is_an_error() {
     );
     let steps = json!([{ "start": sh("sleep 300") }, { "suspend": 1 }]);
     let ended = run(&scene, &shell().await, steps).await;
-    assert!(ended.is_ok(), "its handle was dropped, which ended it: {ended:?}");
+    assert!(
+        ended.is_ok(),
+        "its handle was dropped, which ended it: {ended:?}"
+    );
 }
 
 #[tokio::test]
@@ -383,7 +422,10 @@ async fn programs_at_a_time_are_limited() {
     let steps = json!([{ "start": sh("sleep 300") }, { "spawn": sh("true") }]);
     run(&scene, &plugin, steps).await.expect("an outcome");
     let line = &scene.recorder.lines()[0];
-    assert!(line.starts_with("quota exceeded") && line.contains("limits.processes"), "{line}");
+    assert!(
+        line.starts_with("quota exceeded") && line.contains("limits.processes"),
+        "{line}"
+    );
 }
 
 #[tokio::test]

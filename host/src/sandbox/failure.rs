@@ -125,13 +125,7 @@ pub(super) fn explain(error: &Error, scene: &Scene<'_>) -> PluginError {
     })
 }
 
-fn limit(
-    scene: &Scene<'_>,
-    limit: &str,
-    value: String,
-    wanted: String,
-    key: &str,
-) -> PluginError {
+fn limit(scene: &Scene<'_>, limit: &str, value: String, wanted: String, key: &str) -> PluginError {
     PluginError::Limit {
         limit: limit.to_owned(),
         value,
@@ -185,7 +179,10 @@ mod tests {
 
     #[test]
     fn without_a_panic_the_last_words_are_the_reason() {
-        assert_eq!(panic_text(&tail(&["one", "two", ""])).as_deref(), Some("two"));
+        assert_eq!(
+            panic_text(&tail(&["one", "two", ""])).as_deref(),
+            Some("two")
+        );
         assert_eq!(panic_text(&[]), None);
     }
 }

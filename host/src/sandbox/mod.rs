@@ -39,9 +39,9 @@ use self::engine::SharedRuntime;
 use self::instance::CallState;
 use crate::model::PluginKey;
 
-pub use self::access::{Grants, GrantedDirectory};
-pub(crate) use self::limits::bytes;
+pub use self::access::{GrantedDirectory, Grants};
 pub use self::limits::PluginLimits;
+pub(crate) use self::limits::bytes;
 pub use self::plugin::WasmPlugin;
 
 /// The numbers of a sandbox.

@@ -289,8 +289,7 @@ impl Plugin for WasmPlugin {
     ) -> Result<Outcome, PluginError> {
         let processes = Arc::new(Processes::default());
         let work = async {
-            let (mut session, executor) =
-                self.executor(call, &request.input, &processes).await?;
+            let (mut session, executor) = self.executor(call, &request.input, &processes).await?;
             let result = executor
                 .stagewright_plugin_executor()
                 .call_execute_stage(&mut session.store, &convert::stage_request(request))

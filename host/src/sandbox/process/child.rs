@@ -208,7 +208,10 @@ impl Child {
             () = cancel.cancelled() => {}
         }
         self.state.signal(Signal::TERM);
-        if tokio::time::timeout(patience, end(&mut ended)).await.is_err() {
+        if tokio::time::timeout(patience, end(&mut ended))
+            .await
+            .is_err()
+        {
             self.state.kill();
             end(&mut ended).await?;
         }
@@ -406,7 +409,10 @@ async fn drain(
 
 fn keep(state: &State, output: Output, bytes: &[u8]) {
     let Some(most) = state.capture else { return };
-    let mut captured = state.captured.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut captured = state
+        .captured
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner);
     let kept = match output {
         Output::Stdout => &mut captured.stdout,
         Output::Stderr => &mut captured.stderr,

@@ -64,7 +64,9 @@ impl manifest::Guest for Probe {
                 stage(
                     "PROBE",
                     false,
-                    Some(r#"{"type":"object","properties":{"do":{"type":"array"}},"additionalProperties":false}"#),
+                    Some(
+                        r#"{"type":"object","properties":{"do":{"type":"array"}},"additionalProperties":false}"#,
+                    ),
                 ),
                 stage("PROBE_ROLLBACK", true, None),
             ],
@@ -335,7 +337,11 @@ fn strings(value: &Value) -> Vec<String> {
 
 fn recurse(depth: u64) -> u64 {
     let here = std::hint::black_box([depth; 64]);
-    if depth == 0 { here[0] } else { recurse(depth - 1) + here[1] }
+    if depth == 0 {
+        here[0]
+    } else {
+        recurse(depth - 1) + here[1]
+    }
 }
 
 fn scope(value: &Value) -> Scope {
