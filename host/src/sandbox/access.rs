@@ -96,9 +96,12 @@ impl Grants {
 }
 
 fn is_reserved(guest: &str) -> bool {
-    ["/target", "/running", "/scratch"]
-        .iter()
-        .any(|own| guest == *own || guest.strip_prefix(own).is_some_and(|rest| rest.starts_with('/')))
+    ["/target", "/running", "/scratch"].iter().any(|own| {
+        guest == *own
+            || guest
+                .strip_prefix(own)
+                .is_some_and(|rest| rest.starts_with('/'))
+    })
 }
 
 /// A program that a plugin may start.
@@ -183,7 +186,11 @@ impl Access {
 
     /// The granted program that a plugin asks for; else why not.
     pub(super) fn program(&self, wanted: &str) -> Result<&Path, String> {
-        let Some(program) = self.programs.iter().find(|program| program.granted == wanted) else {
+        let Some(program) = self
+            .programs
+            .iter()
+            .find(|program| program.granted == wanted)
+        else {
             return Err(self.refuse_program(wanted));
         };
         program.path.as_deref().ok_or_else(|| {
@@ -198,7 +205,10 @@ impl Access {
 
     fn refuse_program(&self, wanted: &str) -> String {
         let ask = "the plugin's author has to ask for it in the manifest (`requests`, `commands`)";
-        let granted = self.granted_commands.iter().any(|granted| granted == wanted);
+        let granted = self
+            .granted_commands
+            .iter()
+            .any(|granted| granted == wanted);
         let mut all: Vec<&str> = self.granted_commands.iter().map(String::as_str).collect();
         if !granted {
             all.push(wanted);
@@ -279,9 +289,21 @@ mod tests {
 
     #[test]
     fn a_granted_name_does_not_grant_the_path_and_a_path_not_the_name() {
-        assert!(access(&[Capability::Commands], &["sh"]).program("/bin/sh").is_err());
-        assert!(access(&[Capability::Commands], &["/bin/sh"]).program("sh").is_err());
-        assert!(access(&[Capability::Commands], &["/bin/sh"]).program("/bin/../bin/sh").is_err());
+        assert!(
+            access(&[Capability::Commands], &["sh"])
+                .program("/bin/sh")
+                .is_err()
+        );
+        assert!(
+            access(&[Capability::Commands], &["/bin/sh"])
+                .program("sh")
+                .is_err()
+        );
+        assert!(
+            access(&[Capability::Commands], &["/bin/sh"])
+                .program("/bin/../bin/sh")
+                .is_err()
+        );
     }
 
     #[test]
@@ -298,8 +320,13 @@ mod tests {
 
     #[test]
     fn a_grant_that_the_manifest_does_not_ask_for_grants_nothing_and_the_refusal_says_so() {
-        let refusal = access(&[], &["/bin/sh"]).program("/bin/sh").expect_err("a refusal");
-        assert!(refusal.contains("has to ask for it in the manifest"), "{refusal}");
+        let refusal = access(&[], &["/bin/sh"])
+            .program("/bin/sh")
+            .expect_err("a refusal");
+        assert!(
+            refusal.contains("has to ask for it in the manifest"),
+            "{refusal}"
+        );
         assert!(!refusal.contains("allow.commands"), "{refusal}");
     }
 
@@ -308,7 +335,10 @@ mod tests {
         let refusal = access(&[Capability::Commands], &["no-such-program"])
             .program("no-such-program")
             .expect_err("a refusal");
-        assert!(refusal.contains("no directory of the host's PATH"), "{refusal}");
+        assert!(
+            refusal.contains("no directory of the host's PATH"),
+            "{refusal}"
+        );
     }
 
     #[test]
@@ -331,7 +361,13 @@ mod tests {
             stages: Vec::new(),
         };
         let problems = grants.problems().join("\n");
-        for words in ["bin/sh", "A=B", "`relative` is not absolute", "belongs to the host", "twice"] {
+        for words in [
+            "bin/sh",
+            "A=B",
+            "`relative` is not absolute",
+            "belongs to the host",
+            "twice",
+        ] {
             assert!(problems.contains(words), "{words} in {problems}");
         }
     }

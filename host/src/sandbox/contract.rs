@@ -132,9 +132,9 @@ pub(super) fn unknown_import(error: &wasmtime::Error) -> LoadError {
             "imports `{member}` of `{import}`, which this host ({PACKAGE}@{SPOKEN}) does not \
              have in this form: update the host, or build the plugin against the host's version"
         ),
-        (Some(import), Some(member)) => format!(
-            "imports `{import}` (its `{member}` first), which this host does not have"
-        ),
+        (Some(import), Some(member)) => {
+            format!("imports `{import}` (its `{member}` first), which this host does not have")
+        }
         (Some(import), None) => format!("imports `{import}`, which this host does not have"),
         _ => format!("can't be linked: {}", chain.join(": ")),
     })
@@ -149,9 +149,8 @@ pub(super) fn wrong_export(interface: &str, error: &wasmtime::Error) -> LoadErro
 }
 
 fn has(import: &str) -> bool {
-    ours(import).is_some_and(|(interface, _)| {
-        IMPORTS.contains(&interface) || EXPORTS.contains(&interface)
-    })
+    ours(import)
+        .is_some_and(|(interface, _)| IMPORTS.contains(&interface) || EXPORTS.contains(&interface))
 }
 
 #[cfg(test)]
@@ -160,7 +159,10 @@ mod tests {
 
     #[test]
     fn a_newer_patch_is_of_our_track_and_a_newer_track_is_named_with_both_versions() {
-        let names = ["stagewright:plugin/manifest@0.1.9", "stagewright:plugin/executor@0.1.0"];
+        let names = [
+            "stagewright:plugin/manifest@0.1.9",
+            "stagewright:plugin/executor@0.1.0",
+        ];
         assert_eq!(
             exports(names.into_iter()),
             Ok(Exports {
@@ -171,7 +173,10 @@ mod tests {
         let error = exports(["stagewright:plugin/manifest@0.2.0"].into_iter())
             .expect_err("a refusal")
             .to_string();
-        assert!(error.contains("@0.2.0") && error.contains("version 0.1.0"), "{error}");
+        assert!(
+            error.contains("@0.2.0") && error.contains("version 0.1.0"),
+            "{error}"
+        );
         assert!(error.contains("update the host"), "{error}");
     }
 
@@ -196,7 +201,10 @@ mod tests {
         let error = imports(["stagewright:plugin/steps@0.1.2"].into_iter())
             .expect_err("a refusal")
             .to_string();
-        assert!(error.contains("`stagewright:plugin/steps@0.1.2`"), "{error}");
+        assert!(
+            error.contains("`stagewright:plugin/steps@0.1.2`"),
+            "{error}"
+        );
         assert!(error.contains("stagewright:plugin@0.1.0"), "{error}");
     }
 }

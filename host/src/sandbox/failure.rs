@@ -70,7 +70,13 @@ pub(super) fn explain(error: &Error, scene: &Scene<'_>) -> PluginError {
         };
     }
     if let Some(exit) = error.downcast_ref::<I32Exit>() {
-        return PluginError::Trap(format!("it called exit({}) instead of returning", exit.0));
+        // WASI 0.2 tells a success from a failure; only newer guests give a code.
+        let how = match exit.0 {
+            0 => "as a success".to_owned(),
+            1 => "as a failure".to_owned(),
+            code => format!("with code {code}"),
+        };
+        return PluginError::Trap(format!("it exited {how} instead of returning"));
     }
     let text = format!("{error:#}");
     // These two have no type that could be asked for.
@@ -97,10 +103,20 @@ pub(super) fn explain(error: &Error, scene: &Scene<'_>) -> PluginError {
         );
     }
     let trap = error.downcast_ref::<Trap>();
-    if trap == Some(&Trap::StackOverflow) {
-        return PluginError::Trap(
-            "its call stack is exhausted, as by an endless recursion".to_owned(),
-        );
+    match trap {
+        Some(Trap::StackOverflow) => {
+            return PluginError::Trap(
+                "its call stack is exhausted, as by an endless recursion".to_owned(),
+            );
+        }
+        // Compiled languages keep part of their stack in memory, at its start.
+        Some(Trap::MemoryOutOfBounds) => {
+            return PluginError::Trap(
+                "it reached outside of its memory, as by an endless recursion or a wrong pointer"
+                    .to_owned(),
+            );
+        }
+        _ => {}
     }
     PluginError::Trap(match (panic_text(&scene.tail), trap) {
         (Some(panic), _) => panic,
@@ -109,13 +125,7 @@ pub(super) fn explain(error: &Error, scene: &Scene<'_>) -> PluginError {
     })
 }
 
-fn limit(
-    scene: &Scene<'_>,
-    limit: &str,
-    value: String,
-    wanted: String,
-    key: &str,
-) -> PluginError {
+fn limit(scene: &Scene<'_>, limit: &str, value: String, wanted: String, key: &str) -> PluginError {
     PluginError::Limit {
         limit: limit.to_owned(),
         value,
@@ -169,7 +179,10 @@ mod tests {
 
     #[test]
     fn without_a_panic_the_last_words_are_the_reason() {
-        assert_eq!(panic_text(&tail(&["one", "two", ""])).as_deref(), Some("two"));
+        assert_eq!(
+            panic_text(&tail(&["one", "two", ""])).as_deref(),
+            Some("two")
+        );
         assert_eq!(panic_text(&[]), None);
     }
 }

@@ -100,7 +100,11 @@ mod tests {
         assert!(refusal(b"\0asm\x01\0\0\0").contains("core WebAssembly module"));
         assert!(refusal(b"\0asm\x0d\0\x07\0").contains("layer 7"));
         assert!(refusal(b";; hi\n  (component)").contains("wasm-tools parse"));
-        assert!(refusal(b"#!/bin/sh\n").contains("`#!/bin/s"), "{}", refusal(b"#!/bin/sh\n"));
+        assert!(
+            refusal(b"#!/bin/sh\n").contains("`#!/bin/s"),
+            "{}",
+            refusal(b"#!/bin/sh\n")
+        );
         assert!(refusal(b"\x7f\x01\x02").contains("7f 01 02"));
     }
 

@@ -103,9 +103,8 @@ impl<'a> Session<'a> {
         loop {
             let stdout = Printed::stdout(call.services.clone());
             let stderr = Printed::stderr(call.services.clone());
-            let mut store = new_store(
-                setting, call, &mounts, processes, &stdout, &stderr, started,
-            )?;
+            let mut store =
+                new_store(setting, call, &mounts, processes, &stdout, &stderr, started)?;
             // Before the try, so that no release is missed.
             let mut freed = std::pin::pin!(runtime.freed());
             freed.as_mut().enable();

@@ -26,19 +26,22 @@ mod process;
 mod stdio;
 mod wasi;
 
+use std::collections::HashMap;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
+use sha2::{Digest, Sha256};
 use wasmtime::component::Linker;
 
+use self::component::Loaded;
 use self::engine::SharedRuntime;
 use self::instance::CallState;
 use crate::model::PluginKey;
 
-pub use self::access::{Grants, GrantedDirectory};
-pub(crate) use self::limits::bytes;
+pub use self::access::{GrantedDirectory, Grants};
 pub use self::limits::PluginLimits;
+pub(crate) use self::limits::bytes;
 pub use self::plugin::WasmPlugin;
 
 /// The numbers of a sandbox.
@@ -96,6 +99,8 @@ struct Inner {
     runtime: SharedRuntime,
     linker: Linker<CallState>,
     settings: SandboxSettings,
+    /// By the SHA-256 of their bytes.
+    in_use: Mutex<HashMap<[u8; 32], Weak<Loaded>>>,
 }
 
 impl fmt::Debug for Sandbox {
@@ -116,6 +121,7 @@ impl Sandbox {
             runtime,
             linker,
             settings,
+            in_use: Mutex::default(),
         })))
     }
 
@@ -139,8 +145,29 @@ impl Sandbox {
                 problems.join("; ")
             )));
         }
-        let loaded = component::load(&self.0.runtime, &self.0.linker, bytes).await?;
+        let loaded = self.compiled(bytes).await?;
         WasmPlugin::describe(self.clone(), loaded, config).await
+    }
+}
+
+impl Sandbox {
+    /// The compiled component of these bytes: the one that is in use already, if
+    /// there is one, as when two plugins or two deployments share a file.
+    async fn compiled(&self, bytes: Arc<[u8]>) -> Result<Arc<Loaded>, LoadError> {
+        let digest: [u8; 32] = Sha256::digest(&bytes).into();
+        if let Some(loaded) = self.in_use().get(&digest).and_then(Weak::upgrade) {
+            return Ok(loaded);
+        }
+        let loaded = component::load(&self.0.runtime, &self.0.linker, bytes).await?;
+        let loaded = Arc::new(loaded);
+        let mut in_use = self.in_use();
+        in_use.retain(|_, loaded| loaded.strong_count() > 0);
+        in_use.insert(digest, Arc::downgrade(&loaded));
+        Ok(loaded)
+    }
+
+    fn in_use(&self) -> MutexGuard<'_, HashMap<[u8; 32], Weak<Loaded>>> {
+        self.0.in_use.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -24,7 +24,7 @@ use crate::model::{
 /// A plugin that runs in a sandbox. Every call gets an instance of its own.
 pub struct WasmPlugin {
     sandbox: Sandbox,
-    loaded: Loaded,
+    loaded: Arc<Loaded>,
     manifest: Manifest,
     access: Arc<Access>,
     limits: Arc<PluginLimits>,
@@ -44,7 +44,7 @@ impl WasmPlugin {
     /// Asks a component what it is.
     pub(super) async fn describe(
         sandbox: Sandbox,
-        loaded: Loaded,
+        loaded: Arc<Loaded>,
         config: &PluginConfig,
     ) -> Result<Self, LoadError> {
         let (_canceller, cancel) = Cancel::new();
@@ -289,13 +289,12 @@ impl Plugin for WasmPlugin {
     ) -> Result<Outcome, PluginError> {
         let processes = Arc::new(Processes::default());
         let work = async {
-            let (mut session, executor) =
-                self.executor(call, &request.input, &processes).await?;
+            let (mut session, executor) = self.executor(call, &request.input, &processes).await?;
             let result = executor
                 .stagewright_plugin_executor()
                 .call_execute_stage(&mut session.store, &convert::stage_request(request))
                 .await;
-            let left = processes.names();
+            let left = processes.left_running();
             let outcome = session.close(result)?.map_err(convert::error)?;
             let outcome = convert::outcome(outcome)?;
             if matches!(outcome.status, OutcomeStatus::Suspended(_)) && !left.is_empty() {

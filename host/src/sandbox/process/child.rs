@@ -77,6 +77,8 @@ pub(super) struct State {
     exit: watch::Sender<Option<Exit>>,
     capture: Option<usize>,
     captured: Mutex<Captured>,
+    /// Somebody has ended it, though it may not be gone yet.
+    ending: AtomicBool,
     muted: AtomicBool,
 }
 
@@ -98,7 +100,13 @@ impl State {
     }
 
     pub(super) fn kill(&self) {
+        self.ending.store(true, Ordering::Release);
         self.signal(Signal::KILL);
+    }
+
+    /// Whether it was left to itself.
+    pub(super) fn is_left_running(&self) -> bool {
+        self.exited().is_none() && !self.ending.load(Ordering::Acquire)
     }
 
     /// Kills, and keeps what is still read out of the log: its call has ended.
@@ -164,6 +172,7 @@ impl Child {
             exit: watch::Sender::new(None),
             capture: order.capture,
             captured: Mutex::default(),
+            ending: AtomicBool::new(false),
             muted: AtomicBool::new(false),
         });
         let pipes = Pipes {
@@ -199,7 +208,10 @@ impl Child {
             () = cancel.cancelled() => {}
         }
         self.state.signal(Signal::TERM);
-        if tokio::time::timeout(patience, end(&mut ended)).await.is_err() {
+        if tokio::time::timeout(patience, end(&mut ended))
+            .await
+            .is_err()
+        {
             self.state.kill();
             end(&mut ended).await?;
         }
@@ -397,7 +409,10 @@ async fn drain(
 
 fn keep(state: &State, output: Output, bytes: &[u8]) {
     let Some(most) = state.capture else { return };
-    let mut captured = state.captured.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut captured = state
+        .captured
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner);
     let kept = match output {
         Output::Stdout => &mut captured.stdout,
         Output::Stderr => &mut captured.stderr,

@@ -57,7 +57,9 @@ async fn copy(
     tokio::task::spawn_blocking(move || private_copy(&source, &scratch, name))
         .await
         .map_err(|error| Refusal::Host(error.to_string()))?
-        .map_err(|error| Refusal::Host(format!("could not make a private copy of /{name}: {error}")))
+        .map_err(|error| {
+            Refusal::Host(format!("could not make a private copy of /{name}: {error}"))
+        })
 }
 
 /// The granted directory that a path is in: the innermost, if several are.
@@ -178,7 +180,10 @@ mod tests {
             fixture.resolve("/scratch/./work").await,
             Ok(fixture.path("scratch/work"))
         );
-        assert_eq!(fixture.resolve("/srv/www").await, Ok(fixture.path("srv/www")));
+        assert_eq!(
+            fixture.resolve("/srv/www").await,
+            Ok(fixture.path("srv/www"))
+        );
     }
 
     #[tokio::test]

@@ -102,8 +102,14 @@ mod tests {
         symlink("/etc/passwd", source.path().join("out")).expect("a link");
 
         let copy = private_copy(source.path(), scratch.path(), "target").expect("a copy");
-        assert_eq!(fs::read_link(copy.join("out")).expect("a link"), Path::new("/etc/passwd"));
-        let mode = fs::metadata(copy.join("sub/file")).expect("a file").permissions().mode();
+        assert_eq!(
+            fs::read_link(copy.join("out")).expect("a link"),
+            Path::new("/etc/passwd")
+        );
+        let mode = fs::metadata(copy.join("sub/file"))
+            .expect("a file")
+            .permissions()
+            .mode();
         assert_eq!(mode & 0o777, 0o755, "still executable, and writable");
         fs::write(copy.join("sub/file"), "changed").expect("a writable file");
 
@@ -124,19 +130,27 @@ mod tests {
         symlink(elsewhere.path(), scratch.path().join(PRIVATE)).expect("a link");
         let error = private_copy(source.path(), scratch.path(), "target").expect_err("a refusal");
         assert!(error.to_string().contains("has put something else there"));
-        assert_eq!(fs::read_dir(elsewhere.path()).expect("a directory").count(), 0);
+        assert_eq!(
+            fs::read_dir(elsewhere.path()).expect("a directory").count(),
+            0
+        );
     }
 
     #[test]
     fn what_is_no_file_is_named_and_nothing_half_made_stays() {
         let source = tempfile::tempdir().expect("a directory");
         let scratch = tempfile::tempdir().expect("a directory");
-        let _socket = std::os::unix::net::UnixListener::bind(source.path().join("socket"))
-            .expect("a socket");
+        let _socket =
+            std::os::unix::net::UnixListener::bind(source.path().join("socket")).expect("a socket");
         let error = private_copy(source.path(), scratch.path(), "target").expect_err("a refusal");
-        assert!(error.to_string().contains("socket is neither a file"), "{error}");
+        assert!(
+            error.to_string().contains("socket is neither a file"),
+            "{error}"
+        );
         assert_eq!(
-            fs::read_dir(scratch.path().join(PRIVATE)).expect("a directory").count(),
+            fs::read_dir(scratch.path().join(PRIVATE))
+                .expect("a directory")
+                .count(),
             0
         );
     }

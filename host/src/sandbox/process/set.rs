@@ -20,9 +20,13 @@ impl Processes {
         self.states().len()
     }
 
-    /// The names of those that run.
-    pub(in crate::sandbox) fn names(&self) -> Vec<String> {
-        self.states().iter().map(|state| state.name.clone()).collect()
+    /// The names of those that run and that nobody has ended.
+    pub(in crate::sandbox) fn left_running(&self) -> Vec<String> {
+        self.states()
+            .iter()
+            .filter(|state| state.is_left_running())
+            .map(|state| state.name.clone())
+            .collect()
     }
 
     /// Takes in one that was started.
