@@ -110,6 +110,7 @@
 pub mod bindings;
 pub mod control;
 mod decode;
+mod duration;
 mod error;
 mod export;
 pub mod fs;
@@ -127,6 +128,7 @@ mod sys;
 pub mod testing;
 mod time;
 
+pub use duration::{Duration, InvalidDuration};
 pub use error::{ConfigKind, Context, Error, InvalidConfig, Refusal, Result};
 pub use input::{
     Application, Cause, Commit, DeployTarget, Deployment, Entry, PlanInput, Source, Stage,
@@ -139,7 +141,7 @@ pub use plugin::{Executor, NoConfig, Planner, Plugin};
 pub use scalar::Scalar;
 pub use schemars::{self, JsonSchema};
 pub use serde::{self, Deserialize, Serialize};
-pub use time::{Duration, InvalidDuration, Timestamp};
+pub use time::Timestamp;
 
 /// What the macros of this crate and the fake host call.
 #[doc(hidden)]
