@@ -23,10 +23,11 @@ pub struct Target {
 }
 
 type Body = Box<dyn FnOnce(&StageRequest<Probe>) -> Result<Outcome>>;
+type Planning = Box<dyn FnOnce() -> Result<()>>;
 
 thread_local! {
     static BODY: RefCell<Option<Body>> = const { RefCell::new(None) };
-    static PLANNING: RefCell<Option<Box<dyn FnOnce() -> Result<()>>>> = const { RefCell::new(None) };
+    static PLANNING: RefCell<Option<Planning>> = const { RefCell::new(None) };
 }
 
 impl Plugin for Probe {
