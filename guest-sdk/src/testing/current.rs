@@ -8,7 +8,8 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use tempfile::TempDir;
 
-use super::process::{Programs, Running};
+use super::answer::Programs;
+use super::process::Running;
 use super::{CommandLine, LogLine};
 use crate::error::Refusal;
 use crate::log::Severity;

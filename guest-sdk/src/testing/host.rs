@@ -1,6 +1,5 @@
 //! The fake host as a test sees it.
 
-use std::collections::BTreeSet;
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -10,17 +9,11 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tempfile::TempDir;
 
-use super::current::{self, Call, Entered, Owner, World};
-use super::process::{Answer, Program};
-use super::{CommandLine, LogLine, StageRun};
-use crate::bindings::manifest::PluginManifest;
-use crate::bindings::{executor, types};
-use crate::error::{Error, Result};
-use crate::export;
+use super::answer::{Answer, Program};
+use super::current::{Owner, World};
+use super::{CommandLine, LogLine};
+use crate::bindings::types;
 use crate::input::{Application, Commit, Deployment, Entry, Source, Trigger};
-use crate::outcome::{Outcome, Status};
-use crate::plan::{Decision, PlannedStage, RequestedStage, Version};
-use crate::plugin::{Executor, Planner, Plugin};
 use crate::state::Scope;
 use crate::time::Timestamp;
 
@@ -37,13 +30,13 @@ pub struct FakeHost {
     pub target_source: Source,
     /// The source that runs now.
     pub running_source: Option<Source>,
-    config: String,
-    section: String,
-    deploy_targets: Vec<types::DeployTarget>,
-    world: Arc<World>,
-    directories: Vec<TempDir>,
-    stages: u32,
-    last_stage: Option<String>,
+    pub(super) config: String,
+    pub(super) section: String,
+    pub(super) deploy_targets: Vec<types::DeployTarget>,
+    pub(super) world: Arc<World>,
+    pub(super) directories: Vec<TempDir>,
+    pub(super) stages: u32,
+    pub(super) last_stage: Option<String>,
 }
 
 impl Default for FakeHost {
@@ -177,7 +170,6 @@ impl FakeHost {
             .unwrap_or(0);
         self.deployment.id = format!("deployment-{}", number + 1);
         self.last_stage = None;
-        self.world.facts().cancelled = false;
     }
 
     fn make_source(&mut self, commit_hash: &str, files: &[(&str, &str)]) -> Source {
@@ -227,12 +219,13 @@ impl FakeHost {
         self.set_now(now);
     }
 
-    /// Cancels the stage: for the rest of this deployment.
+    /// Cancels the stage that is executed next, before it begins.
     pub fn cancel(&mut self) {
         self.world.cancel();
     }
 
-    /// Cancels the stage as soon as a line of the log holds this text.
+    /// Cancels the stage that is executed next, as soon as a line of the log holds
+    /// this text.
     pub fn cancel_on_log(&mut self, text: &str) {
         self.world.facts().cancel_on_log = Some(text.to_owned());
     }
@@ -317,120 +310,7 @@ impl FakeHost {
         self.world.facts().commands.clone()
     }
 
-    // The calls.
-
-    /// Asks the plugin what it is.
-    pub fn describe<P: Plugin>(&self) -> PluginManifest {
-        let _entered = self.enter(Call::Describe);
-        export::describe::<P>()
-    }
-
-    /// Asks the planner for the versions.
-    pub fn determine_versions<P: Planner>(&self) -> Result<Vec<Version>> {
-        let _entered = self.enter(Call::Plan);
-        Ok(export::determine_versions::<P>(self.input())?)
-    }
-
-    /// Asks the planner for the strategy.
-    pub fn determine_strategy<P: Planner>(&self) -> Result<Option<Decision>> {
-        let _entered = self.enter(Call::Plan);
-        Ok(export::determine_strategy::<P>(self.input())?)
-    }
-
-    /// Asks the planner for the stages of a quick sync.
-    pub fn quick_sync_plan<P: Planner>(&self, rollback: bool) -> Result<Vec<PlannedStage>> {
-        let _entered = self.enter(Call::Plan);
-        let planned = export::quick_sync_plan::<P>(self.input(), rollback)?;
-        check_names::<P>(&planned, rollback);
-        Ok(planned)
-    }
-
-    /// Asks the planner for the stages of a pipeline. See
-    /// [`requested`](super::requested).
-    ///
-    /// # Panics
-    /// If the plan breaks a rule of the contract, so that a host would refuse it.
-    pub fn pipeline_sync_plan<P: Planner>(
-        &self,
-        rollback: bool,
-        requested: &[RequestedStage],
-    ) -> Result<Vec<PlannedStage>> {
-        let _entered = self.enter(Call::Plan);
-        let planned = export::pipeline_sync_plan::<P>(self.input(), rollback, requested.to_vec())?;
-        check_names::<P>(&planned, rollback);
-        check_indexes(&planned, requested);
-        Ok(planned)
-    }
-
-    /// A stage of this name with its options as JSON, to be executed.
-    pub fn stage(&mut self, name: &str, options: impl Display) -> StageRun {
-        self.stages += 1;
-        StageRun::new(
-            format!("{}-stage-{}", self.deployment.id, self.stages),
-            name,
-            &options,
-        )
-    }
-
-    /// Executes a stage's next turn.
-    ///
-    /// # Panics
-    /// If the plugin suspends the stage while a program still runs, which a host
-    /// would refuse.
-    pub fn execute<P: Executor>(&mut self, stage: &mut StageRun) -> Result<Outcome> {
-        let first_started_at = *stage.first_started_at.get_or_insert(self.now());
-        self.last_stage = Some(stage.id.clone());
-        let request = executor::StageRequest {
-            input: self.input(),
-            stage: executor::Stage {
-                id: stage.id.clone(),
-                name: stage.name.clone(),
-                index: stage.index,
-                rollback: stage.rollback,
-                metadata: stage.metadata.clone(),
-                first_started_at: first_started_at.as_millis(),
-                attempt: stage.attempt,
-                turn: stage.turn,
-                cause: stage.cause,
-            },
-            options: stage.options.clone(),
-        };
-        let entered = self.enter(Call::Stage(stage.id.clone()));
-        let outcome = export::execute_stage::<P>(request).map_err(Error::from);
-        let running = self.world.facts().still_running();
-        drop(entered);
-        let outcome = read_outcome(outcome?);
-        stage.wakes_at = None;
-        if let Status::Suspended(at) = outcome.status {
-            assert!(running.is_empty(), "suspended while {running:?} still run");
-            stage.wakes_at = Some(at);
-            stage.turn += 1;
-            stage.cause = executor::Cause::Time;
-        }
-        Ok(outcome)
-    }
-
-    /// Moves the clock to when a suspended stage wakes, and executes its next turn.
-    ///
-    /// # Panics
-    /// If the stage is not suspended.
-    pub fn wake<P: Executor>(&mut self, stage: &mut StageRun) -> Result<Outcome> {
-        let at = stage.wakes_at.expect("the stage is suspended");
-        let soonest = self.now() + Duration::from_secs(1);
-        self.set_now(at.max(soonest));
-        self.execute::<P>(stage)
-    }
-
-    fn enter(&self, call: Call) -> Entered {
-        let mut facts = self.world.facts();
-        facts.call = call;
-        facts.deployment.clone_from(&self.deployment.id);
-        facts.copies.clear();
-        drop(facts);
-        current::enter(&self.world)
-    }
-
-    fn owner(&self, scope: Scope) -> Owner {
+    pub(super) fn owner(&self, scope: Scope) -> Owner {
         let deployment = self.deployment.id.clone();
         match scope {
             Scope::Stage => Owner::Stage(self.last_stage.clone().expect("a stage has run")),
@@ -439,91 +319,4 @@ impl FakeHost {
             Scope::Shared => Owner::Shared(deployment),
         }
     }
-
-    fn input(&self) -> types::PlanInput {
-        types::PlanInput {
-            deployment: self.deployment.clone(),
-            source_remote_url: self.source_remote_url.clone(),
-            last_successful_commit_hash: self.last_successful_commit_hash.clone(),
-            last_successful_config_file_name: self
-                .running_source
-                .as_ref()
-                .map(|source| source.config_file_name.clone()),
-            plugin_config: self.config.clone(),
-            application_section: self.section.clone(),
-            deploy_targets: self.deploy_targets.clone(),
-            target_source: self.target_source.clone(),
-            running_source: self.running_source.clone(),
-        }
-    }
-}
-
-fn read_outcome(outcome: executor::Outcome) -> Outcome {
-    Outcome {
-        status: match outcome.status {
-            executor::Status::Succeeded => Status::Succeeded,
-            executor::Status::Failed(reason) => Status::Failed(reason),
-            executor::Status::Skipped(reason) => Status::Skipped(reason),
-            executor::Status::Exited(reason) => Status::Exited(reason),
-            executor::Status::Suspended(wakes) => {
-                let times = wakes.into_iter().map(|executor::Wake::At(at)| at);
-                let first = times.min().expect("a suspension has a wake");
-                Status::Suspended(Timestamp::from_millis(first))
-            }
-        },
-        targets: outcome.targets,
-        exit_code: outcome.exit_code,
-    }
-}
-
-/// A plan names only stages that the plugin defines, each as what it is, and none
-/// to undo others unless asked.
-fn check_names<P: Plugin>(planned: &[PlannedStage], rollback: bool) {
-    let defined = export::describe::<P>().stages;
-    for stage in planned {
-        let definition = defined
-            .iter()
-            .find(|definition| definition.name == stage.name)
-            .unwrap_or_else(|| panic!("the manifest does not define {}", stage.name));
-        assert_eq!(
-            definition.rollback, stage.rollback,
-            "{} is planned as the wrong kind",
-            stage.name
-        );
-        assert!(
-            rollback || !stage.rollback,
-            "{} is planned though no rollback was asked for",
-            stage.name
-        );
-    }
-}
-
-/// Each requested index is planned once, no other index, and each at most once
-/// among the rollback stages.
-fn check_indexes(planned: &[PlannedStage], requested: &[RequestedStage]) {
-    let asked: BTreeSet<u32> = requested.iter().map(|stage| stage.index).collect();
-    let mut forward = BTreeSet::new();
-    let mut back = BTreeSet::new();
-    for stage in planned {
-        let index = stage.index;
-        assert!(
-            asked.contains(&index),
-            "{} is planned at {index}, which was not requested",
-            stage.name
-        );
-        let seen = if stage.rollback {
-            &mut back
-        } else {
-            &mut forward
-        };
-        assert!(seen.insert(index), "{index} is planned twice");
-        for undone in stage.undoes.iter().flatten() {
-            assert!(
-                asked.contains(undone),
-                "{} undoes {undone}, which was not requested",
-                stage.name
-            );
-        }
-    }
-    assert_eq!(forward, asked, "each requested stage is planned");
 }

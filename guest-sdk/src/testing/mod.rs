@@ -39,13 +39,17 @@
 //! assert!(error.to_string().starts_with("the stage's options at /tone: unknown field"));
 //! ```
 
+mod answer;
+mod calls;
 pub(crate) mod current;
 mod host;
 mod process;
 mod stage;
 
+pub use crate::bindings::manifest::{PluginManifest, StageDefinition};
+pub use answer::Answer;
 pub use host::FakeHost;
-pub use process::Answer;
+
 pub use serde_json::json;
 pub use stage::{StageRun, requested};
 

@@ -1,8 +1,5 @@
-//! The programs of a fake host: those that a test scripts, and those that it lets
-//! really run.
+//! The programs that a plugin starts in a test, from start to end.
 
-use std::collections::BTreeMap;
-use std::fmt;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
@@ -10,78 +7,11 @@ use std::sync::Arc;
 use std::thread;
 
 use super::CommandLine;
+use super::answer::Program;
 use super::current::{Facts, World};
 use crate::error::Refusal;
 use crate::log::Severity;
 use crate::process::{CapturedRecord, CommandRecord, Exit, ExitRecord};
-
-/// What a scripted program does: what it writes, and how it ends.
-#[derive(Debug, Clone)]
-#[must_use]
-pub struct Answer {
-    exit: Option<Exit>,
-    stdout: Vec<u8>,
-    stderr: Vec<u8>,
-}
-
-impl Answer {
-    /// It ends with this code.
-    pub fn exits(code: i32) -> Self {
-        Self::ends(Exit::Code(code))
-    }
-
-    /// It is ended by this signal.
-    pub fn killed_by(signal: i32) -> Self {
-        Self::ends(Exit::Signal(signal))
-    }
-
-    /// It runs until the stage is cancelled, which happens as soon as the plugin
-    /// waits for it.
-    pub fn until_cancelled() -> Self {
-        Self {
-            exit: None,
-            stdout: Vec::new(),
-            stderr: Vec::new(),
-        }
-    }
-
-    /// What it writes to its standard output.
-    pub fn stdout(mut self, text: impl Into<Vec<u8>>) -> Self {
-        self.stdout = text.into();
-        self
-    }
-
-    /// What it writes to its standard error.
-    pub fn stderr(mut self, text: impl Into<Vec<u8>>) -> Self {
-        self.stderr = text.into();
-        self
-    }
-
-    fn ends(exit: Exit) -> Self {
-        Self {
-            exit: Some(exit),
-            ..Self::until_cancelled()
-        }
-    }
-}
-
-type Script = Arc<dyn Fn(&CommandLine) -> Answer + Send + Sync>;
-
-/// What each program that the plugin may start does.
-#[derive(Clone, Default)]
-pub(super) struct Programs(pub(super) BTreeMap<String, Program>);
-
-#[derive(Clone)]
-pub(super) enum Program {
-    Scripted(Script),
-    Real,
-}
-
-impl fmt::Debug for Programs {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_set().entries(self.0.keys()).finish()
-    }
-}
 
 /// A program that was started.
 #[derive(Debug, Default)]
