@@ -10,6 +10,11 @@ use crate::error::{ConfigKind, Error, Result};
 
 /// Reads a configuration. `name` says which, where there are several of a kind.
 pub(crate) fn decode<T: DeserializeOwned>(kind: ConfigKind, name: &str, json: &str) -> Result<T> {
+    // serde would take a list for a struct, its fields in order: nobody means that.
+    if let Some(found) = no_mapping(json) {
+        let message = format!("a mapping is expected here, not {found}");
+        return Err(Error::invalid(kind, name, "", message));
+    }
     let mut reader = serde_json::Deserializer::from_str(json);
     let value = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
         Error::invalid(
@@ -21,8 +26,20 @@ pub(crate) fn decode<T: DeserializeOwned>(kind: ConfigKind, name: &str, json: &s
     })?;
     reader
         .end()
-        .map_err(|error| Error::invalid(kind, name, "", error))?;
+        .map_err(|error| Error::invalid(kind, name, "", without_position(&error)))?;
     Ok(value)
+}
+
+/// What a configuration is, if it is no mapping.
+fn no_mapping(json: &str) -> Option<&'static str> {
+    match json.trim_start().as_bytes().first()? {
+        b'[' => Some("a list"),
+        b'"' => Some("a text"),
+        b'n' => Some("null"),
+        b't' | b'f' => Some("`true` or `false`"),
+        b'-' | b'0'..=b'9' => Some("a number"),
+        _ => None,
+    }
 }
 
 /// A path as a JSON pointer (RFC 6901).
@@ -67,6 +84,7 @@ mod tests {
     struct Options {
         #[allow(dead_code, reason = "only read by serde")]
         hosts: Vec<Host>,
+        #[allow(dead_code, reason = "only read by serde")]
         #[serde(default)]
         labels: BTreeMap<String, u32>,
     }
@@ -117,7 +135,23 @@ mod tests {
     }
 
     #[test]
-    fn a_whole_that_is_of_another_type_is_pointed_at_by_the_empty_pointer() {
-        assert_eq!(wrong("true").path, "");
+    fn a_whole_that_is_no_mapping_is_pointed_at_by_the_empty_pointer() {
+        for (json, found) in [
+            ("[[]]", "a list"),
+            ("true", "`true` or `false`"),
+            (" 1", "a number"),
+        ] {
+            let wrong = wrong(json);
+            assert_eq!(wrong.path, "");
+            assert_eq!(
+                wrong.message,
+                format!("a mapping is expected here, not {found}")
+            );
+        }
+    }
+
+    #[test]
+    fn text_after_the_configuration_is_refused() {
+        assert_eq!(wrong(r#"{"hosts": []} {}"#).message, "trailing characters");
     }
 }

@@ -10,14 +10,41 @@ use crate::plugin::{Executor, Planner, Plugin};
 
 /// Exports a plugin: its manifest always, and the traits that are named.
 ///
-/// ```ignore
+/// ```
+/// # use stagewright_sdk::{Executor, Manifest, NoConfig, Planner, Plugin};
+/// # struct MyPlugin;
+/// # impl Plugin for MyPlugin {
+/// #     type Config = NoConfig;
+/// #     type Target = NoConfig;
+/// #     type Application = NoConfig;
+/// #     fn describe() -> Manifest {
+/// #         Manifest::new("mine", "1.0.0", "")
+/// #     }
+/// # }
+/// # impl Planner for MyPlugin {}
+/// # impl Executor for MyPlugin {}
 /// stagewright_sdk::export!(MyPlugin: planner, executor);
 /// ```
 ///
 /// The names are `planner` and `executor`; without any, only the manifest is
 /// exported. Use it once, in the crate that is built as a component
 /// (`crate-type = ["cdylib", "rlib"]`). For other targets than WebAssembly it only
-/// checks that the traits are there.
+/// checks that the traits are there:
+///
+/// ```compile_fail
+/// # use stagewright_sdk::{Manifest, NoConfig, Plugin};
+/// # struct MyPlugin;
+/// # impl Plugin for MyPlugin {
+/// #     type Config = NoConfig;
+/// #     type Target = NoConfig;
+/// #     type Application = NoConfig;
+/// #     fn describe() -> Manifest {
+/// #         Manifest::new("mine", "1.0.0", "")
+/// #     }
+/// # }
+/// // `MyPlugin` is no `Planner`.
+/// stagewright_sdk::export!(MyPlugin: planner);
+/// ```
 #[macro_export]
 macro_rules! export {
     ($plugin:ty $(: $($export:ident),+ $(,)?)?) => {

@@ -15,7 +15,8 @@ use crate::plan::{Decision, PlannedStage, RequestedStage, Version};
 /// Each type is read from the file by serde; a mistake comes back to the user as
 /// an error with the line. Derive [`JsonSchema`] for each too, and put
 /// `#[serde(deny_unknown_fields)]` on it, so that a misspelled key is an error.
-/// Where there is nothing to configure, use [`NoConfig`].
+/// Where there is nothing to configure, use [`NoConfig`]. Each is a mapping in the
+/// file: a list or a plain value is refused.
 pub trait Plugin: Sized + 'static {
     /// The plugin's `config` in the host's configuration.
     type Config: DeserializeOwned + JsonSchema;

@@ -177,7 +177,6 @@ impl FakeHost {
             .unwrap_or(0);
         self.deployment.id = format!("deployment-{}", number + 1);
         self.last_stage = None;
-        self.world.facts().cancelled = false;
     }
 
     fn make_source(&mut self, commit_hash: &str, files: &[(&str, &str)]) -> Source {
@@ -227,12 +226,13 @@ impl FakeHost {
         self.set_now(now);
     }
 
-    /// Cancels the stage: for the rest of this deployment.
+    /// Cancels the stage that is executed next, before it begins.
     pub fn cancel(&mut self) {
         self.world.cancel();
     }
 
-    /// Cancels the stage as soon as a line of the log holds this text.
+    /// Cancels the stage that is executed next, as soon as a line of the log holds
+    /// this text.
     pub fn cancel_on_log(&mut self, text: &str) {
         self.world.facts().cancel_on_log = Some(text.to_owned());
     }
@@ -397,8 +397,14 @@ impl FakeHost {
         };
         let entered = self.enter(Call::Stage(stage.id.clone()));
         let outcome = export::execute_stage::<P>(request).map_err(Error::from);
-        let running = self.world.facts().still_running();
         drop(entered);
+        let running = {
+            let mut facts = self.world.facts();
+            // A cancelled stage is not called again; the next one is another.
+            facts.cancelled = false;
+            facts.cancel_on_log = None;
+            facts.still_running()
+        };
         let outcome = read_outcome(outcome?);
         stage.wakes_at = None;
         if let Status::Suspended(at) = outcome.status {

@@ -44,6 +44,7 @@ mod host;
 mod process;
 mod stage;
 
+pub use crate::bindings::manifest::{PluginManifest, StageDefinition};
 pub use host::FakeHost;
 pub use process::Answer;
 pub use serde_json::json;
