@@ -63,6 +63,14 @@ pub(crate) enum Restored {
     To(Current),
 }
 
+/// Where a release is, or can be.
+enum Place {
+    /// The release of this name is the one.
+    Taken(String),
+    /// There is none yet, and this name is free for it.
+    Free(String),
+}
+
 impl Target {
     /// A target of this deployment.
     pub(crate) fn open(name: &str, directory: &str, work: &Work) -> Result<Self, Failure> {
@@ -98,13 +106,15 @@ impl Target {
         self.record.save(&self.name)?;
         self.layout.prepare()?;
         self.layout.clean_own()?;
-        let (found, free) = self.find(tree, commit)?;
-        if let Some(release) = found {
-            return Ok(Ready {
-                release,
-                copied: None,
-            });
-        }
+        let free = match self.find(tree, commit)? {
+            Place::Taken(release) => {
+                return Ok(Ready {
+                    release,
+                    copied: None,
+                });
+            }
+            Place::Free(name) => name,
+        };
         let copied = self.copy(tree)?;
         if !self.record.made.contains(&free) {
             self.record.made.push(free.clone());
@@ -120,7 +130,7 @@ impl Target {
     /// The release of a commit that has the tree's content, if there is one, and
     /// the name for a new one. One with other content is left as it is: it may be
     /// live, or someone may want to see what was changed in it.
-    fn find(&self, tree: &Tree, commit: &str) -> Result<(Option<String>, String), Failure> {
+    fn find(&self, tree: &Tree, commit: &str) -> Result<Place, Failure> {
         let live = self.layout.live()?;
         let mut names = self.layout.names()?;
         names.retain(|name| {
@@ -131,7 +141,7 @@ impl Target {
         for name in &names {
             // One that can't be read, or not wholly, is as good as another.
             let why = match is_copy(tree, &self.layout.release(name)) {
-                Ok(true) => return Ok((Some(name.clone()), String::new())),
+                Ok(true) => return Ok(Place::Taken(name.clone())),
                 Ok(false) => "it has other content than the source".to_owned(),
                 Err(Failure::Host(error)) => return Err(Failure::Host(error)),
                 Err(failure) => failure.to_string(),
@@ -144,7 +154,7 @@ impl Target {
             number += 1;
             free = format!("{commit}-{number}");
         }
-        Ok((None, free))
+        Ok(Place::Free(free))
     }
 
     fn copy(&self, tree: &Tree) -> Result<Copied, Failure> {

@@ -1,6 +1,6 @@
-//! A plugin that is killed: at every step in turn, run again, and at every step of
-//! that too. What visitors see is a whole site each time, and the end is that of a
-//! run that nobody disturbed.
+//! A plugin that is killed: at every step in turn, then run again, and killed again.
+//! What visitors see is a whole site each time, and the end is that of a run that
+//! nobody disturbed.
 
 use serde_json::json;
 
@@ -178,6 +178,37 @@ fn a_sync_that_is_killed_at_any_step_is_undone_by_a_rollback_that_is_killed_too(
         assert_eq!(
             after, before,
             "sync killed at {first}, rollback at {second}"
+        );
+    }
+}
+
+#[test]
+fn a_sync_whose_attempts_are_killed_twice_ends_as_if_they_were_not() {
+    let mut world = prepared();
+    let steps = steps_of(|| world.works("SITE_SYNC"));
+    let expected = content(&world.web());
+    for first in 0..=steps {
+        // Not each pair, which would be thousands: a stride that meets all.
+        let second = (first * 7 + 3) % steps;
+        let mut world = prepared();
+        let web = world.web();
+        let see = move || whole(&web, &[ONE, TWO], true);
+        let mut stage = world.host.stage("SITE_SYNC", "{}");
+        watching(see, || {
+            for steps in [first, second] {
+                drop(after(steps, || world.host.execute::<Site>(&mut stage)));
+                stage.lose();
+            }
+            let outcome = world
+                .host
+                .execute::<Site>(&mut stage)
+                .expect("the third attempt");
+            assert_eq!(outcome.status, Status::Succeeded, "{first} {second}");
+        });
+        assert_eq!(
+            content(&world.web()),
+            expected,
+            "killed at {first}, then at {second}"
         );
     }
 }
