@@ -2,23 +2,34 @@
 
 set positional-arguments
 
-target := env("CARGO_TARGET_DIR", justfile_directory() / "target")
+export STAGEWRIGHT_TARGET := env("CARGO_TARGET_DIR", justfile_directory() / "target")
 
 # Builds everything, runs every test.
 test: plugins
     cargo test --workspace --no-fail-fast
 
+# Puts the project's own documentation live, three commits long.
+demo: plugins
+    cargo build
+    sh tests/demo.sh
+
+# Measures, each figure beside the bare thing.
+bench: plugins
+    CARGO_PROFILE_DEV_OPT_LEVEL=3 cargo bench --profile dev -p stagewright-tests
+
+# Formatting and lints, warnings as errors.
+lint: wasm-target
+    cargo fmt --all --check
+    cargo clippy --workspace --all-targets -- -D warnings
+    cargo clippy -p stagewright --no-default-features -- -D warnings
+    cargo clippy -p stagewright-sdk -p wait -p script -p site --target wasm32-wasip2 -- -D warnings
+    RUSTDOCFLAGS="-D warnings" cargo doc --no-deps -p stagewright -p stagewright-sdk
+
+# Builds the plugins, and the components that tests run.
+plugins: wasm-target
+    cargo build --target wasm32-wasip2 --profile plugin -p wait -p script -p site -p probe
+
 # The target that plugins are built for.
 [private]
 wasm-target:
     @rustup target list --installed | grep -qx wasm32-wasip2 || rustup target add wasm32-wasip2
-
-# Builds the plugins and the components that tests run.
-plugins: wasm-target
-    cargo build --profile plugin --target wasm32-wasip2 -p probe
-
-# Formatting and lints, warnings as errors.
-lint:
-    cargo fmt --all --check
-    cargo clippy --workspace --all-targets -- -D warnings
-    cargo check -p stagewright --no-default-features

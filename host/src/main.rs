@@ -1,3 +1,5 @@
 //! The program `stagewright`.
 
-fn main() {}
+fn main() -> std::process::ExitCode {
+    stagewright::cli::main()
+}

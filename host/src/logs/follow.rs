@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use futures_core::Stream;
+use futures_util::stream::{self, Stream, TryStreamExt};
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 
@@ -11,6 +11,23 @@ use crate::store::{LogKey, Store, StoreError};
 
 /// Lines that are read at once, and that wait for a slow reader, at most about.
 const LINES: usize = 1_000;
+
+/// The lines of a log from a number on that are stored now.
+pub fn read(
+    store: Arc<dyn Store>,
+    log: LogKey,
+    from: u64,
+) -> impl Stream<Item = Result<LogLine, StoreError>> + Send + use<> {
+    let batches = stream::try_unfold((store, log, from), |(store, log, from)| async move {
+        let lines = store.log_read(&log, from, LINES).await?;
+        let next = lines.last().map(|last| last.number + 1);
+        Ok(next.map(|next| {
+            let lines = stream::iter(lines.into_iter().map(Ok));
+            (lines, (store, log, next))
+        }))
+    });
+    batches.try_flatten()
+}
 
 /// The lines of a log from a number on: those that are stored, then each as it is
 /// stored. The stream ends when there will be no more: the stage, or the

@@ -2,7 +2,7 @@
 //! to whoever reads along.
 //!
 //! A [`LogWriter`] takes messages as they come and stores their lines in batches,
-//! in order and once. [`follow`] gives what is stored and then what comes. The
+//! in order and once. [`read`] gives what is stored, [`follow`] that and then what comes. The
 //! two know nothing of each other: between them stands the store, so a slow
 //! reader never holds up a writer.
 
@@ -12,7 +12,7 @@ mod lines;
 mod sink;
 mod writer;
 
-pub use follow::follow;
+pub use follow::{follow, read};
 pub use writer::{Clock, LogWriter, Transform};
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::future::poll_fn;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use futures_core::Stream;
+use futures_util::Stream;
 use tempfile::TempDir;
 
 use super::*;

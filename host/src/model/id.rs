@@ -38,7 +38,7 @@ macro_rules! text_id {
 }
 
 text_id! {
-    /// A deployment. Ids sort by the time they were made.
+    /// A deployment.
     DeploymentId
 }
 text_id! {

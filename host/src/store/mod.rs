@@ -23,11 +23,14 @@ use crate::model::{
 
 pub use crate::lifecycle::{Change, Leased};
 
-pub use sqlite::SqliteStore;
+pub use sqlite::{SqliteStore, files_directory};
 
 /// Keeps everything. All writes are durable when they return.
 #[async_trait]
 pub trait Store: Send + Sync + fmt::Debug {
+    /// The name that this host's leases are taken under.
+    fn owner(&self) -> &str;
+
     /// Stores a new deployment, with an event for its status. It is due at once,
     /// unless it is at its end; [`StoreError::Conflict`] if the id is taken.
     async fn create(&self, deployment: &Deployment) -> Result<(), StoreError>;

@@ -24,7 +24,7 @@ mod tests;
 mod work;
 mod writer;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
@@ -37,6 +37,8 @@ use self::hosts::Hosts;
 use self::logs::Chunk;
 use self::readers::Readers;
 use self::writer::Writer;
+pub use self::open::files_directory;
+
 use super::{Change, Fence, Filter, Holder, Lease, LogKey, StateOwner, Store, StoreError};
 use crate::model::{
     ApplicationId, Deployment, DeploymentId, Digest, Event, EventKind, LogLine, Revision, Timestamp,
@@ -51,7 +53,10 @@ const READERS: usize = 4;
 /// Keeps everything in one SQLite file.
 ///
 /// Several stores may be open on one file, in one process or in several. A write
-/// whose future is dropped may still be stored.
+/// whose future is dropped may still be stored. The name that a store's leases are
+/// taken under is one that no other has or ever had; as soon as the store is
+/// dropped, or its process ends, however it ends, others know that these leases
+/// have lapsed.
 #[derive(Debug)]
 pub struct SqliteStore {
     file: Arc<Path>,
@@ -64,7 +69,7 @@ pub struct SqliteStore {
 impl SqliteStore {
     /// Opens the store in a file, which is made, with the directories above it,
     /// if it is not there, and brought to this version if it is of an earlier
-    /// one. Beside it, a directory is made ([`Self::files_directory`]).
+    /// one. Beside it, a directory is made ([`files_directory`]).
     ///
     /// Blocks for as long as the disk needs, or another process that has the file
     /// locked: up to ten seconds.
@@ -111,20 +116,6 @@ impl SqliteStore {
         &self.file
     }
 
-    /// The directory beside the file that belongs to it: `<file>-files`. The
-    /// store keeps the locks of its hosts in `hosts`; the rest is for whatever
-    /// does not belong in a database.
-    pub fn files_directory(&self) -> PathBuf {
-        open::files_directory(&self.file)
-    }
-
-    /// The name for the leases of this host: one that no other has or ever had.
-    /// As soon as this store is dropped, or its process ends, however it ends,
-    /// others know that these leases have lapsed.
-    pub fn owner(&self) -> &str {
-        self.hosts.owner()
-    }
-
     /// How many transactions this store has committed: each is one wait for the
     /// disk, however many writes it holds.
     pub fn commits(&self) -> u64 {
@@ -139,6 +130,10 @@ impl SqliteStore {
 
 #[async_trait]
 impl Store for SqliteStore {
+    fn owner(&self) -> &str {
+        self.hosts.owner()
+    }
+
     async fn create(&self, deployment: &Deployment) -> Result<(), StoreError> {
         let doing = format!("storing the new deployment {}", deployment.id);
         let rows = Rows::whole(deployment).map_err(self.failed(&doing))?;

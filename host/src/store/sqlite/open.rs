@@ -83,8 +83,10 @@ pub(super) fn reading(path: &Path, patience: Duration) -> Result<Connection, Sto
     Ok(connection)
 }
 
-/// The directory that belongs to the file.
-pub(super) fn files_directory(path: &Path) -> PathBuf {
+/// The directory beside a state file that belongs to it: `<file>-files`. The store
+/// keeps the locks of its hosts in `hosts`; the rest is for whatever does not
+/// belong in a database.
+pub fn files_directory(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push("-files");
     PathBuf::from(name)

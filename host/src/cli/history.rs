@@ -1,0 +1,293 @@
+//! `stagewright deployments`, `show` and `logs`: what is stored.
+
+use futures_util::StreamExt;
+use serde_json::json;
+
+use crate::model::{Deployment, DeploymentStatus, LogLine, Stage, StageId, StageStatus};
+use crate::store::Filter;
+use crate::{Error, Host};
+
+use super::output::{Cell, Colour, Output, deployment_colour, line_colour, short, stage_colour};
+use super::plan::{headline, place};
+use super::{Exit, ListArgs, LogArgs};
+
+/// Every status that a deployment may have.
+const STATUSES: [DeploymentStatus; 8] = [
+    DeploymentStatus::Planning,
+    DeploymentStatus::Planned,
+    DeploymentStatus::Running,
+    DeploymentStatus::RollingBack,
+    DeploymentStatus::Succeeded,
+    DeploymentStatus::Failed,
+    DeploymentStatus::Cancelled,
+    DeploymentStatus::TimedOut,
+];
+
+/// Reads a status.
+pub(super) fn status(text: &str) -> Result<DeploymentStatus, String> {
+    let found = STATUSES.into_iter().find(|status| status.as_str() == text);
+    found.ok_or_else(|| format!("the statuses are {}", STATUSES.map(|s| s.as_str()).join(", ")))
+}
+
+pub(super) async fn list(host: &Host, args: &ListArgs, output: &Output) -> Result<Exit, Error> {
+    let filter = Filter {
+        application: args.application.clone(),
+        statuses: args.status.clone(),
+        limit: args.limit,
+    };
+    let deployments = host.deployments(&filter).await?;
+    if output.is_json() {
+        output.json(&deployments);
+    } else if deployments.is_empty() {
+        output.line("no deployments");
+    } else {
+        table(&deployments, output);
+    }
+    Ok(Exit::Success)
+}
+
+/// Prints deployments, one a line.
+pub(super) fn table(deployments: &[Deployment], output: &Output) {
+    let rows: Vec<Vec<Cell>> = deployments
+        .iter()
+        .map(|deployment| {
+            let strategy = deployment.strategy.map(|strategy| strategy.to_string());
+            vec![
+                Cell::from(&deployment.id),
+                Cell::from(&deployment.application.name),
+                Cell::from(deployment.trigger.commit.short_hash()),
+                Cell::painted(deployment_colour(deployment.status), deployment.status),
+                Cell::from(strategy.unwrap_or_default()),
+                Cell::from(deployment.created_at),
+                Cell::from(took(deployment)),
+            ]
+        })
+        .collect();
+    let head = [
+        "DEPLOYMENT",
+        "APPLICATION",
+        "COMMIT",
+        "STATUS",
+        "STRATEGY",
+        "CREATED",
+        "TOOK",
+    ];
+    output.table(&head, &rows);
+}
+
+fn took(deployment: &Deployment) -> String {
+    let end = deployment.ended_at;
+    end.map_or_else(String::new, |end| short(end.since(deployment.created_at)))
+}
+
+pub(super) async fn show(host: &Host, id: &str, output: &Output) -> Result<Exit, Error> {
+    let deployment = host.deployment(id).await?;
+    if output.is_json() {
+        output.json(&deployment);
+        return Ok(Exit::Success);
+    }
+    headline(&deployment, output);
+    let status = output.paint(deployment_colour(deployment.status), deployment.status);
+    output.line(format!("deployment {} {status}", deployment.id));
+    let mut facts = vec![
+        ("source", deployment.application.remote.clone()),
+        ("file", deployment.application.path.clone()),
+        ("commit", deployment.trigger.commit.hash.clone()),
+    ];
+    if let Some(running) = &deployment.running {
+        facts.push(("before", running.commit.clone()));
+    }
+    if let Some(commander) = &deployment.trigger.commander {
+        facts.push(("asked by", commander.clone()));
+    }
+    facts.push(("created", deployment.created_at.to_string()));
+    if !deployment.summary.is_empty() {
+        facts.push(("strategy", deployment.summary.clone()));
+    }
+    for version in &deployment.versions {
+        facts.push(("version", format!("{} {}", version.name, version.version)));
+    }
+    if !deployment.reason.is_empty() {
+        facts.push(("reason", deployment.reason.clone()));
+    }
+    if let Some(waits) = waits_for(&deployment) {
+        facts.push(("waits for", waits));
+    }
+    for (name, fact) in facts {
+        let name = output.paint(Colour::Dim, format!("{name:9}"));
+        let mut lines = fact.lines();
+        output.line(format!("{name} {}", lines.next().unwrap_or_default()));
+        for line in lines {
+            output.line(format!("          {line}"));
+        }
+    }
+    output.line("");
+    stages(&deployment, output);
+    Ok(Exit::Success)
+}
+
+/// What a deployment waits for, if it does.
+fn waits_for(deployment: &Deployment) -> Option<String> {
+    match deployment.status {
+        status if status.is_final() => None,
+        DeploymentStatus::Planning => Some("its planning, by `stagewright work`".to_owned()),
+        _ => {
+            let suspended = deployment
+                .stages
+                .iter()
+                .find(|stage| stage.status == StageStatus::Suspended);
+            let running = deployment
+                .stages
+                .iter()
+                .any(|stage| stage.status == StageStatus::Running);
+            match suspended.and_then(|stage| Some((stage, stage.wait.as_ref()?))) {
+                Some((stage, wait)) => Some(format!(
+                    "the time {}, in stage {} ({}), since {}",
+                    wait.until,
+                    place(stage),
+                    stage.name,
+                    wait.since
+                )),
+                None if running => None,
+                None => Some("a host to drive it: `stagewright work`".to_owned()),
+            }
+        }
+    }
+}
+
+fn stages(deployment: &Deployment, output: &Output) {
+    let rows: Vec<Vec<Cell>> = deployment
+        .stages
+        .iter()
+        .filter(|stage| stage.visible)
+        .map(|stage| {
+            let took = match (stage.started_at, stage.ended_at) {
+                (Some(start), Some(end)) => short(end.since(start)),
+                _ => String::new(),
+            };
+            let attempts = match stage.attempt.number {
+                0 | 1 => String::new(),
+                number => number.to_string(),
+            };
+            vec![
+                Cell::from(place(stage)),
+                Cell::from(&stage.name),
+                Cell::painted(stage_colour(stage.status), stage.status),
+                Cell::from(attempts),
+                Cell::from(took),
+                Cell::from(remark(stage)),
+            ]
+        })
+        .collect();
+    output.table(&["#", "STAGE", "STATUS", "ATTEMPT", "TOOK", ""], &rows);
+}
+
+/// The first line of what there is to say of a stage.
+fn remark(stage: &Stage) -> String {
+    let text = match &stage.wait {
+        Some(wait) => format!("until {} {}", wait.until, stage.note),
+        None if stage.reason.is_empty() => stage.note.clone(),
+        None => stage.reason.clone(),
+    };
+    text.lines().next().unwrap_or_default().to_owned()
+}
+
+pub(super) async fn logs(host: &Host, args: &LogArgs, output: &Output) -> Result<Exit, Error> {
+    let mut deployment = host.deployment(&args.id).await?;
+    if let Some(wanted) = &args.stage {
+        let log = find(&deployment, wanted)?;
+        print(host, &deployment, log, false, args.follow, output).await?;
+        return Ok(Exit::Success);
+    }
+    print(host, &deployment, None, true, args.follow, output).await?;
+    let mut printed: Vec<StageId> = Vec::new();
+    let mut events = Box::pin(host.events(Some(deployment.id.clone()), 0));
+    loop {
+        let next = deployment
+            .stages
+            .iter()
+            .find(|stage| stage.started_at.is_some() && !printed.contains(&stage.id));
+        if let Some(stage) = next {
+            let id = stage.id.clone();
+            printed.push(id.clone());
+            print(host, &deployment, Some(id), true, args.follow, output).await?;
+            continue;
+        }
+        if !args.follow || events.next().await.transpose()?.is_none() {
+            return Ok(Exit::Success);
+        }
+        deployment = host.deployment(deployment.id.as_str()).await?;
+    }
+}
+
+async fn print(
+    host: &Host,
+    deployment: &Deployment,
+    stage: Option<StageId>,
+    named: bool,
+    follow: bool,
+    output: &Output,
+) -> Result<(), Error> {
+    let name = match stage.as_ref().and_then(|id| deployment.stage(id)) {
+        Some(stage) => format!("{} {}", place(stage), stage.name),
+        None => "plan".to_owned(),
+    };
+    let prefix = if named {
+        output.paint(Colour::Dim, format!("{name} | "))
+    } else {
+        String::new()
+    };
+    let mut lines = host.log(deployment.id.clone(), stage.clone(), 0, follow);
+    while let Some(line) = lines.next().await {
+        let line: LogLine = line?;
+        if output.is_json() {
+            output.json(&json!({ "stage": stage, "line": line }));
+            continue;
+        }
+        match line_colour(line.severity) {
+            Some(colour) => {
+                output.line(format!("{prefix}{}", output.paint(colour, &line.text)));
+            }
+            None => output.line(format!("{prefix}{}", line.text)),
+        }
+    }
+    Ok(())
+}
+
+/// The log that a text means: `plan`, or a stage's place, name or id.
+fn find(deployment: &Deployment, wanted: &str) -> Result<Option<StageId>, Error> {
+    if wanted == "plan" {
+        return Ok(None);
+    }
+    let stages = &deployment.stages;
+    let by_id = stages.iter().find(|stage| stage.id.as_str() == wanted);
+    let by_place = || {
+        let mut forward = deployment.forward_stages();
+        forward.find(|stage| place(stage) == wanted)
+    };
+    if let Some(stage) = by_id.or_else(by_place) {
+        return Ok(Some(stage.id.clone()));
+    }
+    let named: Vec<&Stage> = stages.iter().filter(|stage| stage.name == wanted).collect();
+    match named.as_slice() {
+        [stage] => Ok(Some(stage.id.clone())),
+        [] => {
+            let names: Vec<String> = stages
+                .iter()
+                .map(|stage| format!("{} {}", place(stage), stage.name))
+                .collect();
+            Err(Error::Input(format!(
+                "deployment {} has no stage {wanted}; it has: {}",
+                deployment.id,
+                names.join(", ")
+            )))
+        }
+        several => {
+            let places: Vec<String> = several.iter().map(|stage| place(stage)).collect();
+            Err(Error::Input(format!(
+                "{wanted} is the name of several stages; name one by its place: {}",
+                places.join(", ")
+            )))
+        }
+    }
+}

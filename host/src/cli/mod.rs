@@ -1,0 +1,292 @@
+//! The program: commands for people, over [`Host`].
+//!
+//! For people by default: colour and progress on a terminal only, plain text
+//! when piped; `--output json` for programs. Exit codes are in [`Exit`].
+
+mod check;
+mod history;
+mod output;
+mod plan;
+mod plugins;
+mod progress;
+mod run;
+mod work;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use crate::definition::{Diagnostics, HostConfig};
+use crate::model::Strategy;
+use crate::{Error, Host};
+
+use output::Output;
+
+/// Runs deployment pipelines whose platform providers are sandboxed WebAssembly
+/// components.
+#[derive(Debug, Parser)]
+#[command(version, after_help = EXIT_CODES)]
+struct Cli {
+    /// The host's configuration. Without it, `stagewright.yaml` in this directory
+    /// is used, or the defaults if there is none.
+    #[arg(long, global = true, value_name = "FILE", env = "STAGEWRIGHT_CONFIG")]
+    config: Option<PathBuf>,
+
+    /// How to print.
+    #[arg(long, global = true, value_enum, default_value_t = Format::Text)]
+    output: Format,
+
+    /// When to use colour.
+    #[arg(long, global = true, value_enum, default_value_t = When::Auto)]
+    color: When,
+
+    #[command(subcommand)]
+    command: Command,
+}
+
+const EXIT_CODES: &str = "Exit codes: 0 success, 1 the deployment failed, 2 bad input, \
+                          3 cancelled, 4 the host itself failed, 5 left unfinished";
+
+/// How to print.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// For people.
+    Text,
+    /// For programs: JSON, or a JSON object a line where more may come.
+    Json,
+}
+
+/// When to use colour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum When {
+    /// On a terminal, unless NO_COLOR is set.
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Check application files.
+    Check(CheckArgs),
+    /// Show how a deployment would go, without running it.
+    Plan(DeployArgs),
+    /// Deploy an application and follow it to its end.
+    Run(RunArgs),
+    /// Drive on whatever is due.
+    Work(WorkArgs),
+    /// List deployments, newest first.
+    Deployments(ListArgs),
+    /// Show a deployment and what it waits for.
+    Show {
+        /// The deployment's id, or the beginning of it.
+        id: String,
+    },
+    /// Print the log of a deployment, or of one of its stages.
+    Logs(LogArgs),
+    /// List the plugins, what they define and may touch, and those kept out.
+    Plugins,
+}
+
+#[derive(Debug, Args)]
+struct CheckArgs {
+    /// The files.
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// Look at the files alone, without asking plugins; print each document as
+    /// JSON with its first line.
+    #[arg(long)]
+    structure: bool,
+}
+
+#[derive(Debug, Args)]
+struct DeployArgs {
+    /// The application file.
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// The commit to take the application and its files from: a hash, a branch, a
+    /// tag. Without it, the file's directory is taken as it stands.
+    #[arg(long, value_name = "COMMIT")]
+    commit: Option<String>,
+    /// Force a strategy.
+    #[arg(long, value_enum)]
+    strategy: Option<Forced>,
+    /// The person who asks for it.
+    #[arg(long, value_name = "NAME")]
+    commander: Option<String>,
+}
+
+#[derive(Debug, Args)]
+struct RunArgs {
+    #[command(flatten)]
+    deploy: DeployArgs,
+    /// Store the deployment and leave it to `stagewright work`.
+    #[arg(long)]
+    detach: bool,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Forced {
+    /// By the pipeline of the application file.
+    Pipeline,
+    /// At once.
+    QuickSync,
+}
+
+impl From<Forced> for Strategy {
+    fn from(forced: Forced) -> Self {
+        match forced {
+            Forced::Pipeline => Self::Pipeline,
+            Forced::QuickSync => Self::QuickSync,
+        }
+    }
+}
+
+#[derive(Debug, Args)]
+struct WorkArgs {
+    /// End as soon as nothing is left to do now.
+    #[arg(long)]
+    until_idle: bool,
+}
+
+#[derive(Debug, Args)]
+struct ListArgs {
+    /// Only those of an application: its name or id.
+    #[arg(long, value_name = "NAME")]
+    application: Option<String>,
+    /// Only those with this status; may be given several times.
+    #[arg(long, value_name = "STATUS", value_parser = history::status)]
+    status: Vec<crate::model::DeploymentStatus>,
+    /// At most so many.
+    #[arg(long, default_value_t = 50, value_name = "COUNT")]
+    limit: usize,
+}
+
+#[derive(Debug, Args)]
+struct LogArgs {
+    /// The deployment's id, or the beginning of it.
+    id: String,
+    /// Only the log of this stage: its place, its name or its id; `plan` for the
+    /// plan's.
+    #[arg(value_name = "STAGE")]
+    stage: Option<String>,
+    /// Go on printing what comes, until the end.
+    #[arg(long, short)]
+    follow: bool,
+}
+
+/// How the program ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Exit {
+    /// All well.
+    Success = 0,
+    /// The deployment failed.
+    Failed = 1,
+    /// What was given is wrong.
+    BadInput = 2,
+    /// The deployment was cancelled.
+    Cancelled = 3,
+    /// The host itself failed.
+    HostFailed = 4,
+    /// The deployment is not at its end.
+    Unfinished = 5,
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(exit as u8)
+    }
+}
+
+/// Runs the program with the arguments of the process.
+pub fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Asking for help is no mistake.
+            let exit = if error.use_stderr() {
+                Exit::BadInput
+            } else {
+                Exit::Success
+            };
+            // Nothing is left to say it to if the terminal is gone.
+            let _ = error.print();
+            return exit.into();
+        }
+    };
+    let output = Output::new(cli.output, cli.color);
+    tracing_subscriber::fmt()
+        .with_env_filter(
+            tracing_subscriber::EnvFilter::try_from_env("STAGEWRIGHT_LOG")
+                .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("warn")),
+        )
+        .with_writer(std::io::stderr)
+        .with_ansi(output.colours_errors())
+        .init();
+    let runtime = match tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+    {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            output.error(&format!("the host's threads could not be started: {error}"));
+            return Exit::HostFailed.into();
+        }
+    };
+    let done = runtime.block_on(run(&cli, &output));
+    // What still blocks a thread must not keep the program from ending.
+    runtime.shutdown_background();
+    match done {
+        Ok(exit) => exit.into(),
+        Err(error) => {
+            output.failure(&error);
+            exit_of(&error).into()
+        }
+    }
+}
+
+async fn run(cli: &Cli, output: &Output) -> Result<Exit, Error> {
+    match &cli.command {
+        Command::Check(args) if args.structure => Ok(check::structure(&args.files, output)),
+        Command::Check(args) => check::with_plugins(&host(cli, output).await?, args, output).await,
+        Command::Plan(args) => plan::plan(&host(cli, output).await?, args, output).await,
+        Command::Run(args) => run::run(&host(cli, output).await?, args, output).await,
+        Command::Work(args) => work::work(&host(cli, output).await?, args, output).await,
+        Command::Deployments(args) => history::list(&host(cli, output).await?, args, output).await,
+        Command::Show { id } => history::show(&host(cli, output).await?, id, output).await,
+        Command::Logs(args) => history::logs(&host(cli, output).await?, args, output).await,
+        Command::Plugins => plugins::list(&host(cli, output).await?, output).await,
+    }
+}
+
+/// The host of this configuration.
+async fn host(cli: &Cli, output: &Output) -> Result<Host, Error> {
+    let config = read_config(cli.config.as_deref(), output).map_err(Error::Definition)?;
+    Host::builder().config(config).build().await
+}
+
+fn read_config(
+    path: Option<&std::path::Path>,
+    output: &Output,
+) -> Result<HostConfig, Diagnostics> {
+    let default = std::path::Path::new("stagewright.yaml");
+    let path = match path {
+        Some(path) => path,
+        None if default.exists() => default,
+        None => return Ok(HostConfig::in_directory(std::path::Path::new(""))),
+    };
+    let checked = HostConfig::load(path)?;
+    output.warnings(&checked.warnings);
+    Ok(checked.value)
+}
+
+fn exit_of(error: &Error) -> Exit {
+    if error.is_bad_input() {
+        Exit::BadInput
+    } else {
+        Exit::HostFailed
+    }
+}

@@ -1,0 +1,105 @@
+//! `stagewright plan`.
+
+use serde_json::json;
+
+use crate::model::{Deployment, Stage};
+use crate::{Error, Host, Request};
+
+use super::output::{Cell, Colour, Output, line_colour};
+use super::{DeployArgs, Exit};
+
+pub(super) async fn plan(host: &Host, args: &DeployArgs, output: &Output) -> Result<Exit, Error> {
+    let preview = host.plan(&request(args)).await?;
+    let deployment = &preview.deployment;
+    output.warnings(&preview.warnings);
+    if output.is_json() {
+        let log: Vec<_> = preview
+            .log
+            .iter()
+            .map(|(severity, text)| json!({ "severity": severity, "text": text }))
+            .collect();
+        output.json(&json!({
+            "deployment": deployment,
+            "log": log,
+            "warnings": preview.warnings,
+        }));
+        return Ok(Exit::Success);
+    }
+    for (severity, text) in &preview.log {
+        match line_colour(*severity) {
+            Some(colour) => output.line(output.paint(colour, text)),
+            None => output.line(text),
+        }
+    }
+    headline(deployment, output);
+    output.line(&deployment.summary);
+    for version in &deployment.versions {
+        output.line(format!("puts live {} {}", version.name, version.version));
+    }
+    output.line("");
+    stages(deployment, output);
+    Ok(Exit::Success)
+}
+
+/// What the arguments ask for.
+pub(super) fn request(args: &DeployArgs) -> Request {
+    Request {
+        file: args.file.clone(),
+        commit: args.commit.clone(),
+        strategy: args.strategy.map(Into::into),
+        commander: args.commander.clone(),
+    }
+}
+
+/// The application and the commit, on a line.
+pub(super) fn headline(deployment: &Deployment, output: &Output) {
+    let commit = &deployment.trigger.commit;
+    let name = output.paint(Colour::Bold, &deployment.application.name);
+    let subject = commit.subject();
+    let what = if subject.is_empty() {
+        "directory as it stood".to_owned()
+    } else {
+        subject.to_owned()
+    };
+    output.line(format!("{name} at {} ({what})", commit.short_hash()));
+}
+
+fn stages(deployment: &Deployment, output: &Output) {
+    let rows: Vec<Vec<Cell>> = deployment
+        .stages
+        .iter()
+        .map(|stage| {
+            vec![
+                Cell::from(place(stage)),
+                Cell::from(&stage.name),
+                Cell::from(&stage.plugin),
+                Cell::from(remark(deployment, stage)),
+            ]
+        })
+        .collect();
+    output.table(&["#", "STAGE", "PLUGIN", ""], &rows);
+}
+
+/// A stage's place for people, from 1; a rollback stage has none of its own.
+pub(super) fn place(stage: &Stage) -> String {
+    if stage.rollback {
+        "-".to_owned()
+    } else {
+        (stage.index + 1).to_string()
+    }
+}
+
+fn remark(deployment: &Deployment, stage: &Stage) -> String {
+    if let Some(reason) = &stage.skip {
+        return format!("will be skipped: {reason}");
+    }
+    if stage.rollback {
+        let undone: Vec<String> = stage
+            .undoes
+            .iter()
+            .filter_map(|id| deployment.stage(id).map(place))
+            .collect();
+        return format!("only after a failure, if {} had started", undone.join(" or "));
+    }
+    stage.description.clone()
+}

@@ -1,0 +1,600 @@
+//! What an embedder holds: a [`Host`], and a [`Run`] for each deployment that it
+//! started.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, PoisonError};
+
+use tokio::sync::{OnceCell, watch};
+use tokio::task::{AbortHandle, JoinHandle};
+use futures_util::stream::{BoxStream, Stream, StreamExt, TryStreamExt};
+
+use crate::definition::{Application, Diagnostics, HostConfig, Severity, Source as Text};
+use crate::error::Error;
+use crate::fleet::Fleet;
+use crate::lifecycle::Plan;
+use crate::logs;
+use crate::model::{
+    self, Deployment, DeploymentId, DeploymentStatus, Event, LogLine, Plugin, PluginKey, Revision,
+    StageId, Strategy, Trigger,
+};
+use crate::runner::wiring::{Wiring, declares};
+use crate::runner::{CallLog, Parked, RunError, Runner, Stop, new_deployment_id, now};
+use crate::source::{Fetched, LocalSources, Sources, Wanted};
+use crate::store::{Filter, LogKey, SqliteStore, Store, files_directory};
+
+/// A host: plugins, a store, and what drives deployments. Cheap to clone; several
+/// may live in one process.
+#[derive(Clone, Debug)]
+pub struct Host {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    config: HostConfig,
+    store: Arc<dyn Store>,
+    sources: Arc<dyn Sources>,
+    scratch: PathBuf,
+    native: Vec<(PluginKey, Arc<dyn Plugin>)>,
+    /// Plugins are loaded when they are first needed: looking at what happened
+    /// needs none.
+    engine: OnceCell<Engine>,
+    stop: watch::Sender<Stop>,
+}
+
+#[derive(Debug)]
+struct Engine {
+    fleet: Arc<Fleet>,
+    runner: Arc<Runner>,
+    heartbeat: AbortHandle,
+}
+
+impl Drop for Engine {
+    fn drop(&mut self) {
+        self.heartbeat.abort();
+    }
+}
+
+/// Makes a [`Host`].
+#[derive(Debug, Default)]
+pub struct HostBuilder {
+    config: Option<HostConfig>,
+    plugins_directory: Option<PathBuf>,
+    state_file: Option<PathBuf>,
+    store: Option<Arc<dyn Store>>,
+    sources: Option<Arc<dyn Sources>>,
+    native: Vec<(PluginKey, Arc<dyn Plugin>)>,
+}
+
+/// What is to be deployed.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// The application file.
+    pub file: PathBuf,
+    /// The commit to take the application and its files from, as git names it:
+    /// a hash, a branch, a tag. None for the file's directory as it stands.
+    pub commit: Option<String>,
+    /// The strategy, if it is forced.
+    pub strategy: Option<Strategy>,
+    /// The person who asks for it.
+    pub commander: Option<String>,
+}
+
+impl Request {
+    /// To deploy an application as it stands.
+    pub fn new(file: impl Into<PathBuf>) -> Self {
+        Self {
+            file: file.into(),
+            commit: None,
+            strategy: None,
+            commander: None,
+        }
+    }
+
+    /// To take it from a commit.
+    #[must_use]
+    pub fn commit(mut self, commit: impl Into<String>) -> Self {
+        self.commit = Some(commit.into());
+        self
+    }
+
+    /// To force a strategy.
+    #[must_use]
+    pub fn strategy(mut self, strategy: Strategy) -> Self {
+        self.strategy = Some(strategy);
+        self
+    }
+
+    /// To say who asks for it.
+    #[must_use]
+    pub fn commander(mut self, name: impl Into<String>) -> Self {
+        self.commander = Some(name.into());
+        self
+    }
+}
+
+/// How a deployment would go.
+#[derive(Clone, Debug)]
+pub struct Preview {
+    /// The deployment as it would be, planned; it is stored nowhere.
+    pub deployment: Deployment,
+    /// What the plugins said while they planned.
+    pub log: Vec<(model::Severity, String)>,
+    /// What of the definition does less than it seems to.
+    pub warnings: Diagnostics,
+}
+
+impl HostBuilder {
+    /// The whole configuration. What is set besides overrides it.
+    #[must_use]
+    pub fn config(mut self, config: HostConfig) -> Self {
+        self.config = Some(config);
+        self
+    }
+
+    /// The directory with the plugins' `.wasm` files.
+    #[must_use]
+    pub fn plugins_directory(mut self, directory: impl Into<PathBuf>) -> Self {
+        self.plugins_directory = Some(directory.into());
+        self
+    }
+
+    /// The file that everything is kept in. It is made if it is not there; what
+    /// can't be kept in it lies beside it, in a directory named after it.
+    #[must_use]
+    pub fn state_file(mut self, file: impl Into<PathBuf>) -> Self {
+        self.state_file = Some(file.into());
+        self
+    }
+
+    /// A store of one's own, in place of the state file.
+    #[must_use]
+    pub fn store(mut self, store: Arc<dyn Store>) -> Self {
+        self.store = Some(store);
+        self
+    }
+
+    /// Sources of one's own, in place of the directories and repositories of this
+    /// machine.
+    #[must_use]
+    pub fn sources(mut self, sources: Arc<dyn Sources>) -> Self {
+        self.sources = Some(sources);
+        self
+    }
+
+    /// A plugin written in the embedder's own code, under a key.
+    #[must_use]
+    pub fn plugin(mut self, key: impl Into<String>, plugin: Arc<dyn Plugin>) -> Self {
+        self.native.push((PluginKey::new(key), plugin));
+        self
+    }
+
+    /// Makes the host: opens the store. Plugins are loaded when they are first
+    /// needed.
+    ///
+    /// # Errors
+    /// When the store can't be opened.
+    pub async fn build(self) -> Result<Host, Error> {
+        let mut config = self
+            .config
+            .unwrap_or_else(|| HostConfig::in_directory(Path::new("")));
+        if let Some(directory) = self.plugins_directory {
+            config.plugins_directory = directory;
+        }
+        if let Some(file) = self.state_file {
+            config.state_file = file;
+        }
+        let files = files_directory(&config.state_file);
+        let store = match self.store {
+            Some(store) => store,
+            None => {
+                let file = config.state_file.clone();
+                let opened = tokio::task::spawn_blocking(move || SqliteStore::open(&file)).await;
+                Arc::new(opened.map_err(|error| Error::Host(error.to_string()))??)
+            }
+        };
+        let sources = self.sources.unwrap_or_else(|| {
+            let left_out = state_files(&config.state_file);
+            Arc::new(LocalSources::new(files.join("sources"), left_out))
+        });
+        Ok(Host {
+            inner: Arc::new(Inner {
+                config,
+                store,
+                sources,
+                scratch: files.join("scratch"),
+                native: self.native,
+                engine: OnceCell::new(),
+                stop: watch::Sender::new(Stop::No),
+            }),
+        })
+    }
+}
+
+/// The host's own files, which are no part of what it deploys even when they lie
+/// in the same directory.
+fn state_files(state: &Path) -> Vec<PathBuf> {
+    let absolute = std::path::absolute(state).unwrap_or_else(|_| state.to_owned());
+    let parent = absolute.parent().unwrap_or(Path::new("/"));
+    let parent = parent.canonicalize().unwrap_or_else(|_| parent.to_owned());
+    let name = absolute.file_name().unwrap_or_default().to_string_lossy();
+    ["", "-wal", "-shm", "-files"]
+        .iter()
+        .map(|suffix| parent.join(format!("{name}{suffix}")))
+        .collect()
+}
+
+impl Host {
+    /// Begins to make a host.
+    pub fn builder() -> HostBuilder {
+        HostBuilder::default()
+    }
+
+    /// Checks an application file as it stands: its structure, whether this host's
+    /// plugins define its stages, and its options against the plugins' schemas.
+    /// Gives what of it does less than it seems to.
+    ///
+    /// # Errors
+    /// [`Error::Definition`] with all that is wrong.
+    pub async fn check(&self, file: &Path) -> Result<Diagnostics, Error> {
+        let fleet = self.engine().await?.fleet.clone();
+        let declares = |plugin: &str, key: &str| declares(&*fleet, plugin, key);
+        let checked = Application::load(file, &declares).map_err(Error::Definition)?;
+        let wiring = Wiring::new(&checked.value, &*fleet).map_err(Error::Definition)?;
+        let mut warnings = checked.warnings;
+        warnings.extend(wiring.warnings);
+        Ok(warnings)
+    }
+
+    /// Finds out how a deployment would go. Stores nothing.
+    ///
+    /// # Errors
+    /// When the definition is wrong or a plugin can't plan it.
+    pub async fn plan(&self, request: &Request) -> Result<Preview, Error> {
+        let (mut deployment, warnings) = self.prepare(request).await?;
+        let runner = &self.engine().await?.runner;
+        let lines = Arc::default();
+        let planned = runner
+            .plan_with(&deployment, CallLog::Kept(Arc::clone(&lines)))
+            .await;
+        let Plan {
+            strategy,
+            summary,
+            versions,
+            plugins,
+            stages,
+        } = planned.map_err(Error::Plan)?;
+        deployment.status = DeploymentStatus::Planned;
+        deployment.strategy = Some(strategy);
+        deployment.summary = summary;
+        deployment.versions = versions;
+        deployment.plugins = plugins;
+        deployment.stages = stages;
+        let log = std::mem::take(&mut *lines.lock().unwrap_or_else(PoisonError::into_inner));
+        Ok(Preview {
+            deployment,
+            log,
+            warnings,
+        })
+    }
+
+    /// Stores a deployment and leaves it to whoever drives what is due.
+    ///
+    /// # Errors
+    /// When the definition is wrong, or the store fails.
+    pub async fn submit(&self, request: &Request) -> Result<(Deployment, Diagnostics), Error> {
+        let (deployment, warnings) = self.prepare(request).await?;
+        self.inner.store.create(&deployment).await?;
+        Ok((deployment, warnings))
+    }
+
+    /// Stores a deployment and drives it to its end.
+    ///
+    /// # Errors
+    /// When the definition is wrong, or the store fails.
+    pub async fn deploy(&self, request: &Request) -> Result<Run, Error> {
+        let (deployment, warnings) = self.submit(request).await?;
+        self.follow(deployment.id, warnings).await
+    }
+
+    async fn follow(&self, id: DeploymentId, warnings: Diagnostics) -> Result<Run, Error> {
+        let runner = self.engine().await?.runner.clone();
+        let (stop, stopped) = self.stop();
+        let task = tokio::spawn(runner.follow(id.clone(), stopped));
+        Ok(Run {
+            host: self.clone(),
+            id,
+            warnings,
+            stop,
+            task,
+        })
+    }
+
+    /// Drives everything that is due, and what becomes due, until the host is shut
+    /// down; with `until_idle`, until nothing is left to do now.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn work(&self, until_idle: bool) -> Result<(), Error> {
+        let runner = self.engine().await?.runner.clone();
+        Ok(runner.work(until_idle, self.inner.stop.subscribe()).await?)
+    }
+
+    /// Lets stages that run end within the grace period and begins nothing new;
+    /// what does not end is resumed by whoever drives it next. Called again, stops
+    /// at once. Nothing is cancelled.
+    pub fn shut_down(&self) {
+        self.inner.stop.send_modify(harder);
+    }
+
+    /// The deployment whose id begins with a text.
+    ///
+    /// # Errors
+    /// When there is none, or more than one.
+    pub async fn deployment(&self, id: &str) -> Result<Deployment, Error> {
+        let found = self.inner.store.find(id, 10).await?;
+        let exact = found.iter().find(|found| found.as_str() == id);
+        let id = match (exact, found.as_slice()) {
+            (Some(exact), _) => exact,
+            (None, [one]) => one,
+            (None, []) => {
+                return Err(Error::Input(format!(
+                    "there is no deployment {id}; see `stagewright deployments`"
+                )));
+            }
+            (None, several) => {
+                let ids: Vec<&str> = several.iter().map(DeploymentId::as_str).collect();
+                return Err(Error::Input(format!(
+                    "{id} begins several deployments: {}",
+                    ids.join(", ")
+                )));
+            }
+        };
+        let loaded = self.inner.store.load(id).await?;
+        loaded.ok_or_else(|| Error::Input(format!("deployment {id} is gone")))
+    }
+
+    /// Deployments, newest first.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn deployments(&self, filter: &Filter) -> Result<Vec<Deployment>, Error> {
+        Ok(self.inner.store.list(filter).await?)
+    }
+
+    /// What happens, from the event after a number on: what is stored, then what
+    /// comes. Of one deployment, whose end ends the stream, or of all, without an
+    /// end.
+    pub fn events(
+        &self,
+        deployment: Option<DeploymentId>,
+        after: u64,
+    ) -> impl Stream<Item = Result<Event, Error>> + Send + use<> {
+        crate::events::follow(self.inner.store.clone(), deployment, after)
+    }
+
+    /// The log of a stage, or of the plan, from a line on: what is stored, and
+    /// with `follow` what comes until the stage's end.
+    pub fn log(
+        &self,
+        deployment: DeploymentId,
+        stage: Option<StageId>,
+        from: u64,
+        follow: bool,
+    ) -> BoxStream<'static, Result<LogLine, Error>> {
+        let key = LogKey { deployment, stage };
+        let store = self.inner.store.clone();
+        if follow {
+            logs::follow(store, key, from).map_err(Error::from).boxed()
+        } else {
+            logs::read(store, key, from).map_err(Error::from).boxed()
+        }
+    }
+
+    /// The plugins that serve, and those that were kept out.
+    ///
+    /// # Errors
+    /// When there is no plugins directory.
+    pub async fn plugins(&self) -> Result<Arc<Fleet>, Error> {
+        Ok(self.engine().await?.fleet.clone())
+    }
+
+    /// A stop of one's own that also follows the host's.
+    fn stop(&self) -> (watch::Sender<Stop>, watch::Receiver<Stop>) {
+        let (sender, receiver) = watch::channel(Stop::No);
+        let mut all = self.inner.stop.subscribe();
+        let one = sender.clone();
+        tokio::spawn(async move {
+            loop {
+                let level = *all.borrow_and_update();
+                one.send_if_modified(|own| {
+                    let raised = level > *own;
+                    *own = level.max(*own);
+                    raised
+                });
+                tokio::select! {
+                    changed = all.changed() => if changed.is_err() { break },
+                    () = one.closed() => break,
+                }
+            }
+        });
+        (sender, receiver)
+    }
+
+    async fn engine(&self) -> Result<&Engine, Error> {
+        let inner = &self.inner;
+        inner
+            .engine
+            .get_or_try_init(|| async {
+                let fleet = Fleet::load(&inner.config, &inner.native, inner.store.clone()).await?;
+                let fleet = Arc::new(fleet);
+                let runner = Arc::new(Runner::new(
+                    inner.store.clone(),
+                    inner.sources.clone(),
+                    fleet.clone(),
+                    inner.config.limits.clone(),
+                    inner.scratch.clone(),
+                ));
+                let heartbeat = tokio::spawn(runner.clone().keep_leases()).abort_handle();
+                Ok(Engine {
+                    fleet,
+                    runner,
+                    heartbeat,
+                })
+            })
+            .await
+    }
+
+    /// Reads and checks what is to be deployed, and makes a deployment of it that
+    /// is stored nowhere yet.
+    async fn prepare(&self, request: &Request) -> Result<(Deployment, Diagnostics), Error> {
+        let fleet = &self.engine().await?.fleet;
+        let wanted = Wanted {
+            file: request.file.clone(),
+            commit: request.commit.clone(),
+            max_size: self.inner.config.limits.max_source_size.bytes(),
+        };
+        let fetched = self.inner.sources.fetch(&wanted).await?;
+        let name = request.file.display().to_string();
+        let text = Text::from_bytes(name, &fetched.config).map_err(Error::Definition)?;
+        let declares = |plugin: &str, key: &str| declares(&**fleet, plugin, key);
+        let checked = Application::from_source(&text, &default_name(&fetched), &declares)
+            .map_err(Error::Definition)?;
+        let mut warnings = checked.warnings;
+        let application = checked.value;
+        let wiring = Wiring::new(&application, &**fleet).map_err(Error::Definition)?;
+        warnings.extend(wiring.warnings);
+        debug_assert!(warnings.iter().all(|w| w.severity == Severity::Warning));
+        let running = self.inner.store.last_success(&fetched.application).await?;
+        let deployment = self.make(request, &application, fetched, text.text(), running);
+        Ok((deployment, warnings))
+    }
+
+    fn make(
+        &self,
+        request: &Request,
+        application: &Application,
+        fetched: Fetched,
+        config: &str,
+        running: Option<Revision>,
+    ) -> Deployment {
+        let at = now();
+        Deployment {
+            id: new_deployment_id(),
+            application: model::Application {
+                id: fetched.application,
+                name: application.name.value.clone(),
+                labels: application.labels.clone(),
+                remote: fetched.remote,
+                path: fetched.path.clone(),
+            },
+            target: Revision {
+                commit: fetched.commit.hash.clone(),
+                path: fetched.path,
+                config: config.to_owned(),
+            },
+            trigger: Trigger {
+                commit: fetched.commit,
+                commander: request.commander.clone(),
+                at,
+                strategy: request.strategy,
+            },
+            running,
+            status: DeploymentStatus::Planning,
+            reason: String::new(),
+            ending: None,
+            strategy: None,
+            summary: String::new(),
+            versions: Vec::new(),
+            plugins: Vec::new(),
+            stages: Vec::new(),
+            auto_rollback: application.planner.auto_rollback,
+            timeout: application.timeout.as_ref().map(|timeout| timeout.value),
+            active: std::time::Duration::ZERO,
+            active_since: None,
+            plan_attempt: 0,
+            created_at: at,
+            started_at: None,
+            ended_at: None,
+            version: 0,
+        }
+    }
+}
+
+/// What an application without a name is called: its directory's name, or that of
+/// the whole source.
+fn default_name(fetched: &Fetched) -> String {
+    let directory = fetched.path.rsplit_once('/').map(|(directory, _)| directory);
+    let directory = directory.unwrap_or(fetched.remote.trim_end_matches('/'));
+    let name = directory.rsplit('/').next().unwrap_or(directory);
+    let name = name.strip_suffix(".git").unwrap_or(name);
+    if name.is_empty() { "application" } else { name }.to_owned()
+}
+
+fn harder(stop: &mut Stop) {
+    *stop = match *stop {
+        Stop::No => Stop::Soon,
+        Stop::Soon | Stop::Now => Stop::Now,
+    };
+}
+
+/// A deployment that is being driven by this host.
+#[derive(Debug)]
+pub struct Run {
+    host: Host,
+    id: DeploymentId,
+    warnings: Diagnostics,
+    stop: watch::Sender<Stop>,
+    task: JoinHandle<Result<Parked, RunError>>,
+}
+
+impl Run {
+    /// The deployment's id.
+    pub fn id(&self) -> &DeploymentId {
+        &self.id
+    }
+
+    /// What of the definition does less than it seems to.
+    pub fn warnings(&self) -> &Diagnostics {
+        &self.warnings
+    }
+
+    /// What happens, from the beginning to the deployment's end.
+    pub fn events(&self) -> impl Stream<Item = Result<Event, Error>> + Send + use<> {
+        self.host.events(Some(self.id.clone()), 0)
+    }
+
+    /// Leaves the deployment where it stands: stages that run may end within the
+    /// grace period, nothing new begins. Called again, leaves at once. Nothing is
+    /// cancelled.
+    pub fn leave(&self) {
+        self.stop.send_modify(harder);
+    }
+
+    /// Something to leave the deployment by from elsewhere.
+    pub fn leaver(&self) -> Leaver {
+        Leaver(self.stop.clone())
+    }
+
+    /// Waits until the deployment is at its end, or left. Gives it as it is then.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn finished(self) -> Result<Deployment, Error> {
+        self.task
+            .await
+            .map_err(|error| Error::Host(error.to_string()))??;
+        self.host.deployment(self.id.as_str()).await
+    }
+}
+
+/// Leaves a [`Run`].
+#[derive(Clone, Debug)]
+pub struct Leaver(watch::Sender<Stop>);
+
+impl Leaver {
+    /// As [`Run::leave`].
+    pub fn leave(&self) {
+        self.0.send_modify(harder);
+    }
+}

@@ -1,0 +1,187 @@
+//! Drives deployments on: one until its end, or all that have something to do.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::watch;
+use tokio::task::{AbortHandle, JoinError, JoinSet};
+
+use crate::lifecycle::{self, Event, Next};
+use crate::model::{Deployment, DeploymentId, StageId, Timestamp};
+
+use super::{RunError, Runner, Stop, now, stopped};
+
+/// How many due deployments are looked up at once.
+const BATCH: usize = 100;
+
+/// Where a deployment was left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Parked {
+    /// At its end.
+    Done,
+    /// Waiting for something that nobody here does.
+    Waiting,
+    /// Wherever it was when the runner was told to stop.
+    Stopped,
+}
+
+impl Runner {
+    /// Drives a deployment to its end, whatever it has to wait for.
+    pub(crate) async fn follow(
+        self: Arc<Self>,
+        id: DeploymentId,
+        stop: watch::Receiver<Stop>,
+    ) -> Result<Parked, RunError> {
+        self.drive(&id, stop, true).await
+    }
+
+    /// Drives everything that is due, and what becomes due; with `until_idle`,
+    /// until nothing is due.
+    pub(crate) async fn work(
+        self: Arc<Self>,
+        until_idle: bool,
+        mut stop: watch::Receiver<Stop>,
+    ) -> Result<(), RunError> {
+        let mut changes = self.store.changes();
+        let mut tasks = JoinSet::new();
+        let mut driven: BTreeMap<DeploymentId, AbortHandle> = BTreeMap::new();
+        loop {
+            changes.borrow_and_update();
+            let stopping = *stop.borrow() > Stop::No;
+            driven.retain(|_, task| !task.is_finished());
+            if !stopping {
+                for id in self.store.due(now(), BATCH + driven.len()).await? {
+                    if !driven.contains_key(&id) {
+                        let runner = self.clone();
+                        let (key, stop) = (id.clone(), stop.clone());
+                        let task =
+                            tasks.spawn(async move { runner.drive(&id, stop, false).await });
+                        driven.insert(key, task);
+                    }
+                }
+            }
+            if tasks.is_empty() && (until_idle || stopping) {
+                return Ok(());
+            }
+            let next = self.store.next_due().await?;
+            tokio::select! {
+                Some(ended) = tasks.join_next() => { finished(ended)?; }
+                _ = changes.changed() => {}
+                () = until(next), if next.is_some_and(|time| time > now()) => {}
+                () = stopped(&mut stop, Stop::Soon), if !stopping => {}
+            }
+        }
+    }
+
+    /// Drives a deployment on: while it waits for a time, if `follow`; else until
+    /// there is nothing to do now.
+    async fn drive(
+        self: Arc<Self>,
+        id: &DeploymentId,
+        mut stop: watch::Receiver<Stop>,
+        follow: bool,
+    ) -> Result<Parked, RunError> {
+        let mut changes = self.store.changes();
+        let mut turns = JoinSet::new();
+        loop {
+            changes.borrow_and_update();
+            let stopping = *stop.borrow() > Stop::No;
+            if stopping && turns.is_empty() {
+                return Ok(Parked::Stopped);
+            }
+            let deployment = self.load(id).await?;
+            let lapse = self.take_over(&deployment).await?;
+            let mut wake = None;
+            match lifecycle::next(&deployment, now()) {
+                Next::Done => {
+                    self.clean_up(&deployment).await?;
+                    return Ok(Parked::Done);
+                }
+                Next::Tick => {
+                    self.apply(id, |_| true, || Event::Tick).await?;
+                    continue;
+                }
+                Next::Plan if !stopping && lapse.is_none() => {
+                    self.plan_step(id).await?;
+                    continue;
+                }
+                Next::Begin(stages) if !stopping => {
+                    for stage in stages {
+                        self.begin(id, stage, &mut turns, &stop).await?;
+                    }
+                    continue;
+                }
+                Next::At(time) => wake = Some(time),
+                Next::Plan | Next::Begin(_) | Next::Busy => {}
+            }
+            if turns.is_empty() && !follow {
+                return Ok(Parked::Waiting);
+            }
+            let wake = wake.into_iter().chain(lapse).min();
+            tokio::select! {
+                Some(ended) = turns.join_next() => { finished(ended)?; }
+                _ = changes.changed() => {}
+                () = until(wake), if wake.is_some() => {}
+                () = stopped(&mut stop, Stop::Soon), if !stopping => {}
+            }
+        }
+    }
+
+    /// Claims a stage and starts its turn, as soon as there is room for one more.
+    async fn begin(
+        self: &Arc<Self>,
+        id: &DeploymentId,
+        stage: StageId,
+        turns: &mut JoinSet<Result<(), RunError>>,
+        stop: &watch::Receiver<Stop>,
+    ) -> Result<(), RunError> {
+        let mut stopping = stop.clone();
+        let permit = tokio::select! {
+            permit = self.permits.clone().acquire_owned() => permit,
+            () = stopped(&mut stopping, Stop::Soon) => return Ok(()),
+        };
+        let permit = permit.map_err(|error| RunError::Broken(error.to_string()))?;
+        if let Some(deployment) = self.claim(id, &stage).await? {
+            let (runner, stop) = (self.clone(), stop.clone());
+            turns.spawn(async move {
+                let _permit = permit;
+                runner.turn(deployment, stage, stop).await
+            });
+        }
+        Ok(())
+    }
+
+    /// Removes what a deployment that is over no longer needs. Whoever sees the
+    /// end does it; a second time finds nothing.
+    async fn clean_up(&self, deployment: &Deployment) -> Result<(), RunError> {
+        let scratch = self.scratch.join(deployment.id.as_str());
+        match tokio::fs::remove_dir_all(&scratch).await {
+            Ok(()) => {}
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+            Err(error) => {
+                tracing::warn!(path = %scratch.display(), %error, "scratch could not be removed");
+            }
+        }
+        let application = &deployment.application.id;
+        let keep = self.store.revisions_in_use(application).await?;
+        if let Err(error) = self.sources.prune(application, &keep).await {
+            tracing::warn!(%error, "old sources could not be removed");
+        }
+        self.store.components_prune().await?;
+        Ok(())
+    }
+}
+
+fn finished<T>(ended: Result<Result<T, RunError>, JoinError>) -> Result<T, RunError> {
+    ended.unwrap_or_else(|error| Err(RunError::Broken(error.to_string())))
+}
+
+/// Waits until a time; for ever without one.
+async fn until(time: Option<Timestamp>) {
+    match time {
+        // A millisecond more, since a time is a whole number of them.
+        Some(time) => tokio::time::sleep(time.since(now()) + Duration::from_millis(1)).await,
+        None => std::future::pending().await,
+    }
+}

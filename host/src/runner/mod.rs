@@ -1,0 +1,214 @@
+//! Drives due deployments: calls plugins, feeds what happens to the lifecycle,
+//! writes the transitions.
+//!
+//! The runner decides nothing. What is to be done next, and what follows from
+//! what happened, is the lifecycle's; whether a transition still counts is the
+//! store's. So any number of runners, in any number of processes, may look at the
+//! same deployment: each step is claimed by a compare-and-set, and who comes
+//! second looks again.
+
+mod drive;
+mod plan;
+mod planning;
+pub(crate) mod providers;
+mod services;
+mod turn;
+pub(crate) mod wiring;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use tokio::sync::{Semaphore, watch};
+
+use crate::definition::{Application, HostLimits, Source as Text};
+use crate::lifecycle::{self, Event};
+use crate::model::{Deployment, DeploymentId, PluginKey, Revision, Source, StageId, Timestamp};
+use crate::source::{SourceError, Sources};
+use crate::store::{Holder, Store, StoreError};
+
+pub(crate) use drive::Parked;
+pub use planning::PlanFailure;
+use providers::Providers;
+pub(crate) use services::CallLog;
+
+/// How long a lease lasts unless it is renewed.
+const LEASE: Duration = Duration::from_secs(15);
+
+/// How often leases are renewed.
+const HEARTBEAT: Duration = Duration::from_secs(3);
+
+/// Drives deployments.
+#[derive(Debug)]
+pub(crate) struct Runner {
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) sources: Arc<dyn Sources>,
+    pub(crate) providers: Arc<dyn Providers>,
+    pub(crate) limits: HostLimits,
+    /// Where the scratch directories are.
+    pub(crate) scratch: PathBuf,
+    /// As many as stages may run at once.
+    permits: Arc<Semaphore>,
+}
+
+/// How far a runner is to go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Stop {
+    /// On.
+    No,
+    /// Nothing new begins; what runs may end within the grace period, and is
+    /// handed back after it.
+    Soon,
+    /// What runs is handed back at once.
+    Now,
+}
+
+/// Why a deployment could not be driven on. It stands where it stood.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum RunError {
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// A source is gone.
+    #[error(transparent)]
+    Source(#[from] SourceError),
+    /// There is no such deployment.
+    #[error("there is no deployment {0}")]
+    Unknown(DeploymentId),
+    /// A task of the runner broke down.
+    #[error("a task of the host broke down: {0}")]
+    Broken(String),
+}
+
+impl Runner {
+    pub(crate) fn new(
+        store: Arc<dyn Store>,
+        sources: Arc<dyn Sources>,
+        providers: Arc<dyn Providers>,
+        limits: HostLimits,
+        scratch: PathBuf,
+    ) -> Self {
+        let stages = usize::try_from(limits.concurrent_stages.get()).unwrap_or(usize::MAX);
+        Self {
+            store,
+            sources,
+            providers,
+            limits,
+            scratch,
+            permits: Arc::new(Semaphore::new(stages.min(Semaphore::MAX_PERMITS))),
+        }
+    }
+
+    /// Renews this host's leases until it is dropped.
+    pub(crate) async fn keep_leases(self: Arc<Self>) {
+        let mut beat = tokio::time::interval(HEARTBEAT);
+        beat.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        loop {
+            beat.tick().await;
+            let Holder { owner, until } = self.holder();
+            if let Err(error) = self.store.renew(&owner, until).await {
+                // A lease that lapses is taken over by its own host at the latest;
+                // a store that fails is told by whoever writes to it next.
+                tracing::warn!(%error, "leases could not be renewed");
+            }
+        }
+    }
+
+    fn holder(&self) -> Holder {
+        Holder {
+            owner: self.store.owner().to_owned(),
+            until: now().after(LEASE),
+        }
+    }
+
+    async fn load(&self, id: &DeploymentId) -> Result<Deployment, RunError> {
+        let found = self.store.load(id).await?;
+        found.ok_or_else(|| RunError::Unknown(id.clone()))
+    }
+
+    /// Applies an event to a deployment as it is now, again if someone else was
+    /// quicker. None if the event no longer fits: then someone else has done it.
+    async fn apply(
+        &self,
+        id: &DeploymentId,
+        still_fits: impl Fn(&Deployment) -> bool,
+        event: impl Fn() -> Event,
+    ) -> Result<Option<Deployment>, RunError> {
+        loop {
+            let deployment = self.load(id).await?;
+            if !still_fits(&deployment) {
+                return Ok(None);
+            }
+            let change = match lifecycle::apply(&deployment, event(), now()) {
+                Ok(change) => change,
+                Err(rejected) => {
+                    tracing::debug!(%rejected, "an event came too late");
+                    return Ok(None);
+                }
+            };
+            match self.store.apply(&change, &self.holder()).await {
+                Ok(()) => return Ok(Some(change.deployment)),
+                Err(StoreError::Conflict) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    /// The files of a revision.
+    async fn source(
+        &self,
+        deployment: &Deployment,
+        revision: &Revision,
+    ) -> Result<Source, SourceError> {
+        let application = &deployment.application.id;
+        Ok(Source {
+            root: self.sources.tree(application, &revision.commit).await?,
+            commit: revision.commit.clone(),
+            path: revision.path.clone(),
+            config: revision.config.clone(),
+        })
+    }
+
+    /// The application file of a deployment, as it was when it was stored.
+    fn application(&self, deployment: &Deployment) -> Result<Application, PlanFailure> {
+        let name = deployment.application.path.as_str();
+        let text = Text::from_text(name, &deployment.target.config);
+        let declares = |plugin: &str, key: &str| wiring::declares(&*self.providers, plugin, key);
+        Application::from_source(&text, &deployment.application.name, &declares)
+            .map(|checked| checked.value)
+            .map_err(PlanFailure::Definition)
+    }
+
+    /// The directory that belongs to a deployment and a plugin.
+    fn scratch_of(&self, deployment: &DeploymentId, plugin: &PluginKey) -> PathBuf {
+        self.scratch.join(deployment.as_str()).join(plugin.as_str())
+    }
+}
+
+/// The time now.
+pub(crate) fn now() -> Timestamp {
+    let since = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default();
+    Timestamp::default().after(since)
+}
+
+/// A new id for a stage.
+pub(crate) fn new_stage_id() -> StageId {
+    StageId::new(uuid::Uuid::now_v7().simple().to_string())
+}
+
+/// A new id for a deployment: random, so that a few digits tell two apart.
+pub(crate) fn new_deployment_id() -> DeploymentId {
+    let mut id = uuid::Uuid::new_v4().simple().to_string();
+    id.truncate(16);
+    DeploymentId::new(id)
+}
+
+/// Waits until a runner is to stop at least as urgently as said.
+async fn stopped(stop: &mut watch::Receiver<Stop>, at_least: Stop) {
+    if stop.wait_for(|stop| *stop >= at_least).await.is_err() {
+        // Nobody is left who could say so.
+        std::future::pending::<()>().await;
+    }
+}

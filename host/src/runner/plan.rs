@@ -1,0 +1,121 @@
+//! Planning as a step of a deployment's way: claims it, reads the definition
+//! again, asks the plugins, pins them, stores the plan or why there is none.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use crate::definition::Application;
+use crate::lifecycle::{Event, Plan};
+use crate::logs::LogWriter;
+use crate::model::{Deployment, DeploymentId, DeploymentStatus, Severity, Source};
+use crate::source::changed_files;
+use crate::store::LogKey;
+
+use super::planning::{PlanFailure, Planning};
+use super::services::CallLog;
+use super::wiring::Wiring;
+use super::{RunError, Runner, new_stage_id, now};
+
+impl Runner {
+    /// Plans a deployment, if nobody else does.
+    pub(super) async fn plan_step(&self, id: &DeploymentId) -> Result<(), RunError> {
+        let planning = |d: &Deployment| d.status == DeploymentStatus::Planning;
+        let Some(deployment) = self.apply(id, planning, || Event::PlanBegun).await? else {
+            return Ok(());
+        };
+        let mine = deployment.plan_attempt;
+        let key = LogKey {
+            deployment: id.clone(),
+            stage: None,
+        };
+        let log = Arc::new(LogWriter::new(self.store.clone(), key, None, 0, now));
+        let made = self.plan_with(&deployment, CallLog::Stored(log.clone())).await;
+        match &made {
+            Ok(plan) => log.write(Severity::Success, &plan.summary),
+            Err(failure) => log.write(Severity::Error, &failure.to_string()),
+        }
+        log.finish().await?;
+        let event = match made {
+            Ok(plan) => {
+                self.pin(&plan).await?;
+                Event::Planned(Box::new(plan))
+            }
+            Err(failure) => Event::PlanFailed(failure.to_string()),
+        };
+        let still_mine = |d: &Deployment| planning(d) && d.plan_attempt == mine;
+        self.apply(id, still_mine, || event.clone()).await?;
+        Ok(())
+    }
+
+    /// Asks the plugins how a deployment will go; stores nothing.
+    pub(crate) async fn plan_with(
+        &self,
+        deployment: &Deployment,
+        log: CallLog,
+    ) -> Result<Plan, PlanFailure> {
+        let application = self.application(deployment)?;
+        let wiring =
+            Wiring::new(&application, &*self.providers).map_err(PlanFailure::Definition)?;
+        let host = |error: &dyn std::error::Error| PlanFailure::Host(error.to_string());
+        let target = self.source(deployment, &deployment.target).await;
+        let target = target.map_err(|e| host(&e))?;
+        let running = match &deployment.running {
+            Some(revision) => {
+                let source = self.source(deployment, revision).await;
+                Some(source.map_err(|e| host(&e))?)
+            }
+            None => None,
+        };
+        let changed = match &running {
+            Some(running) if skips_by_path(&application) => {
+                Some(changes(running.clone(), target.clone()).await?)
+            }
+            _ => None,
+        };
+        let planning = Planning {
+            deployment: Arc::new(deployment.clone()),
+            application: &application,
+            wiring: &wiring,
+            providers: &*self.providers,
+            target,
+            running,
+            changed,
+            store: self.store.clone(),
+            log,
+            timeout: self.limits.plan_timeout,
+            now,
+            new_id: new_stage_id,
+        };
+        planning.run().await
+    }
+
+    /// Keeps the components that a plan needs, so that what was planned is what
+    /// runs, whatever becomes of the plugins directory.
+    async fn pin(&self, plan: &Plan) -> Result<(), RunError> {
+        for provider in self.providers.all() {
+            let registered = &provider.registered;
+            if let (Some(digest), Some(bytes)) = (registered.digest(), registered.bytes())
+                && plan.plugins.iter().any(|pinned| &pinned.key == registered.key())
+            {
+                self.store.component_put(digest, bytes).await?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Comparing two trees costs reading both: it is done only for who asks.
+fn skips_by_path(application: &Application) -> bool {
+    let mut stages = application.stages.iter();
+    stages.any(|stage| !stage.skip_on.paths.is_empty())
+}
+
+async fn changes(running: Source, target: Source) -> Result<BTreeSet<String>, PlanFailure> {
+    let compared =
+        tokio::task::spawn_blocking(move || changed_files(&running.root, &target.root)).await;
+    match compared {
+        Ok(Ok(changed)) => Ok(changed),
+        Ok(Err(error)) => Err(PlanFailure::Host(error.to_string())),
+        Err(error) => Err(PlanFailure::Host(format!("comparing sources broke off: {error}"))),
+    }
+}

@@ -1,0 +1,256 @@
+//! One turn of a stage: from the claim to the outcome in the store.
+
+use std::fs;
+use std::sync::Arc;
+
+use tokio::sync::watch;
+
+use crate::lifecycle::{self, Event, TurnEnd};
+use crate::logs::LogWriter;
+use crate::model::{
+    Attempt, Call, Cancel, Deployment, DeploymentId, Outcome, OutcomeStatus, PluginError,
+    Severity, Stage, StageId, StageRequest, StageStatus, Timestamp, Wake,
+};
+use crate::store::{Fence, LogKey, StoreError};
+
+use super::planning::{locate, plan_input};
+use super::services::{CallLog, CallServices};
+use super::{RunError, Runner, Stop, now, stopped};
+
+/// How a call to a plugin came back.
+enum Returned {
+    /// With an outcome or an error.
+    Answer(Result<Outcome, PluginError>),
+    /// Not at all: the host stops, and hands the stage back.
+    HandedBack,
+}
+
+impl Runner {
+    /// Begins a turn of a stage, if nobody else does. Gives the deployment as it
+    /// is from then on.
+    pub(super) async fn claim(
+        &self,
+        id: &DeploymentId,
+        stage: &StageId,
+    ) -> Result<Option<Deployment>, RunError> {
+        let ready = |_: &Deployment| true;
+        self.apply(id, ready, || Event::StageBegun(stage.clone())).await
+    }
+
+    /// Runs a turn that was claimed, to its end.
+    pub(super) async fn turn(
+        self: Arc<Self>,
+        deployment: Deployment,
+        stage: StageId,
+        stop: watch::Receiver<Stop>,
+    ) -> Result<(), RunError> {
+        let deployment = Arc::new(deployment);
+        let Some(stage) = deployment.stage(&stage) else {
+            return Ok(());
+        };
+        let fence = Fence {
+            deployment: deployment.id.clone(),
+            stage: stage.id.clone(),
+            attempt: stage.attempt,
+        };
+        let key = LogKey {
+            deployment: deployment.id.clone(),
+            stage: Some(stage.id.clone()),
+        };
+        let log = Arc::new(LogWriter::new(
+            self.store.clone(),
+            key,
+            Some(fence.clone()),
+            stage.attempt.number,
+            now,
+        ));
+        let returned = self.call(&deployment, stage, &fence, &log, stop).await;
+        let event = match returned {
+            Returned::HandedBack => Event::StageLost {
+                stage: stage.id.clone(),
+                clean: true,
+                limit: self.limits.attempts.get(),
+            },
+            Returned::Answer(answer) => {
+                let (end, outcome) = judge(answer);
+                if let TurnEnd::Failed(reason) = &end {
+                    log.write(Severity::Error, reason);
+                }
+                if end == TurnEnd::TimedOut {
+                    log.write(Severity::Error, "timed out");
+                }
+                Event::StageEnded {
+                    stage: stage.id.clone(),
+                    end,
+                    targets: outcome.as_ref().map(|o| o.targets.clone()).unwrap_or_default(),
+                    exit_code: outcome.and_then(|outcome| outcome.exit_code),
+                }
+            }
+        };
+        // All of a stage's lines are stored before its status.
+        match log.finish().await {
+            Ok(()) => {}
+            // Another attempt runs: whatever this one did counts no more.
+            Err(StoreError::Stale) => return Ok(()),
+            Err(error) => return Err(error.into()),
+        }
+        let mine = |d: &Deployment| is_running(d, &stage.id, stage.attempt);
+        self.apply(&deployment.id, mine, || event.clone()).await?;
+        Ok(())
+    }
+
+    async fn call(
+        &self,
+        deployment: &Arc<Deployment>,
+        stage: &Stage,
+        fence: &Fence,
+        log: &Arc<LogWriter>,
+        mut stop: watch::Receiver<Stop>,
+    ) -> Returned {
+        let grace = self.limits.grace_period;
+        let answer = self.execute(deployment, stage, fence, log);
+        tokio::pin!(answer);
+        let handed_back = async {
+            stopped(&mut stop, Stop::Soon).await;
+            tokio::select! {
+                () = tokio::time::sleep(grace) => {}
+                () = stopped(&mut stop, Stop::Now) => {}
+            }
+        };
+        tokio::select! {
+            answer = &mut answer => Returned::Answer(answer),
+            () = handed_back => Returned::HandedBack,
+        }
+    }
+
+    async fn execute(
+        &self,
+        deployment: &Arc<Deployment>,
+        stage: &Stage,
+        fence: &Fence,
+        log: &Arc<LogWriter>,
+    ) -> Result<Outcome, PluginError> {
+        let host = |error: String| PluginError::Host(error);
+        let pinned = deployment.plugins.iter().find(|p| p.key == stage.plugin);
+        let pinned = pinned.ok_or_else(|| host(format!("`{}` was not pinned", stage.plugin)))?;
+        let provider = self.providers.pinned(pinned).await.map_err(host)?;
+        let application = self.application(deployment).map_err(|e| host(e.to_string()))?;
+        let target = self.source(deployment, &deployment.target).await;
+        let target = target.map_err(|e| host(e.to_string()))?;
+        let running = match &deployment.running {
+            Some(revision) => {
+                let source = self.source(deployment, revision).await;
+                Some(source.map_err(|e| host(e.to_string()))?)
+            }
+            None => None,
+        };
+        let scratch = self.scratch_of(&deployment.id, &stage.plugin);
+        fs::create_dir_all(&scratch)
+            .map_err(|error| host(format!("{}: {error}", scratch.display())))?;
+        // Whoever cancels keeps the other end: until cancelling is a command, only
+        // the time limit ends a call.
+        let (_canceller, cancel) = Cancel::new();
+        let call = Call {
+            services: Arc::new(CallServices {
+                store: self.store.clone(),
+                log: CallLog::Stored(log.clone()),
+                deployment: deployment.clone(),
+                plugin: stage.plugin.clone(),
+                fence: Some(fence.clone()),
+                cancel: cancel.clone(),
+                now,
+            }),
+            scratch: Some(scratch),
+            cancel,
+            timeout: lifecycle::time_left(deployment, stage, now()),
+        };
+        let request = StageRequest {
+            input: plan_input(deployment, &application, &provider, target, running),
+            stage: stage.id.clone(),
+            name: stage.name.clone(),
+            index: stage.index,
+            rollback: stage.rollback,
+            metadata: stage.metadata.clone(),
+            first_started_at: stage.started_at.unwrap_or_else(now),
+            attempt: stage.attempt,
+            cause: stage.cause,
+            options: stage.options.clone(),
+        };
+        let answer = provider.plugin().execute_stage(&call, &request).await;
+        answer.map_err(|error| {
+            let index = (deployment.strategy == Some(crate::model::Strategy::Pipeline))
+                .then_some(stage.index);
+            match locate(&application, &*self.providers, &provider, index, &error) {
+                Some(problems) => PluginError::Internal(problems.to_string().trim_end().to_owned()),
+                None => error,
+            }
+        })
+    }
+
+    /// Takes over the stages and the planning of a deployment whose host is gone.
+    /// Gives when the next lease lapses, if nobody renews it.
+    pub(super) async fn take_over(
+        &self,
+        deployment: &Deployment,
+    ) -> Result<Option<Timestamp>, RunError> {
+        let mut next = None;
+        for lease in self.store.leases(&deployment.id).await? {
+            if lease.owner == self.store.owner() {
+                continue;
+            }
+            if !self.store.has_lapsed(&lease, now()).await? {
+                next = next.into_iter().chain([lease.until]).min();
+                continue;
+            }
+            let crate::store::Leased::Stage(id) = &lease.what else {
+                continue;
+            };
+            let Some(attempt) = deployment.stage(id).map(|stage| stage.attempt) else {
+                continue;
+            };
+            let lost = |d: &Deployment| is_running(d, id, attempt);
+            let limit = self.limits.attempts.get();
+            self.apply(&deployment.id, lost, || Event::StageLost {
+                stage: id.clone(),
+                clean: false,
+                limit,
+            })
+            .await?;
+        }
+        Ok(next)
+    }
+}
+
+fn is_running(deployment: &Deployment, stage: &StageId, attempt: Attempt) -> bool {
+    deployment
+        .stage(stage)
+        .is_some_and(|stage| stage.status == StageStatus::Running && stage.attempt == attempt)
+}
+
+/// What a plugin's answer means for the stage.
+fn judge(answer: Result<Outcome, PluginError>) -> (TurnEnd, Option<Outcome>) {
+    let outcome = match answer {
+        Ok(outcome) => outcome,
+        Err(PluginError::TimedOut(_)) => return (TurnEnd::TimedOut, None),
+        Err(error) => return (TurnEnd::Failed(error.to_string()), None),
+    };
+    let end = match &outcome.status {
+        OutcomeStatus::Succeeded => TurnEnd::Succeeded,
+        OutcomeStatus::Failed(reason) => TurnEnd::Failed(or(reason, "the plugin gave no reason")),
+        OutcomeStatus::Skipped(reason) => TurnEnd::Skipped(reason.clone()),
+        OutcomeStatus::Exited(reason) => TurnEnd::Exited(reason.clone()),
+        OutcomeStatus::Suspended(wakes) => {
+            match wakes.iter().map(|Wake::At(time)| *time).min() {
+                Some(time) => TurnEnd::Suspended(time),
+                None => TurnEnd::Failed(
+                    "the plugin suspended the stage without saying what ends it".to_owned(),
+                ),
+            }
+        }
+    };
+    (end, Some(outcome))
+}
+
+fn or(text: &str, otherwise: &str) -> String {
+    if text.is_empty() { otherwise } else { text }.to_owned()
+}
