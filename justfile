@@ -15,7 +15,7 @@ wasm-target:
 
 # Builds the plugins and the components that tests run.
 plugins: wasm-target
-    @true
+    cargo build --profile plugin --target wasm32-wasip2 -p probe
 
 # Formatting and lints, warnings as errors.
 lint:

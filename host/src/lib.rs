@@ -2,4 +2,11 @@
 //! WebAssembly component.
 #![deny(missing_docs)]
 
+pub mod definition;
+pub mod lifecycle;
+pub mod logs;
 pub mod model;
+pub mod plugins;
+pub mod sandbox;
+pub mod source;
+pub mod store;

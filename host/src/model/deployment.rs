@@ -30,12 +30,16 @@ pub struct Application {
 impl Application {
     /// The directory of its file within the source; empty for the root.
     pub fn directory(&self) -> &str {
-        self.path.rsplit_once('/').map_or("", |(directory, _)| directory)
+        self.path
+            .rsplit_once('/')
+            .map_or("", |(directory, _)| directory)
     }
 
     /// The name of its file.
     pub fn file_name(&self) -> &str {
-        self.path.rsplit_once('/').map_or(&self.path, |(_, name)| name)
+        self.path
+            .rsplit_once('/')
+            .map_or(&self.path, |(_, name)| name)
     }
 }
 
@@ -272,9 +276,23 @@ pub struct TargetResult {
     pub message: String,
 }
 
+/// What has been stopping a deployment since it was not to go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Ending {
+    /// A stage ended the pipeline, as a success.
+    Exited,
+    /// A stage failed.
+    Failed,
+    /// Its time is over.
+    TimedOut,
+}
+
 /// Which execution of a stage a write belongs to. A write that carries an older
 /// one is refused.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 #[serde(rename_all = "camelCase")]
 pub struct Attempt {
     /// The attempt, from 1; 0 if it never started.
@@ -343,12 +361,16 @@ pub struct Stage {
     pub note: String,
     /// Its newest execution.
     pub attempt: Attempt,
+    /// How often a host died under it.
+    pub losses: u32,
     /// Why that was called.
     pub cause: Cause,
     /// What it waits for, while it is suspended.
     pub wait: Option<Wait>,
     /// When it first started.
     pub started_at: Option<Timestamp>,
+    /// When its newest turn started.
+    pub turn_started_at: Option<Timestamp>,
     /// When it ended.
     pub ended_at: Option<Timestamp>,
     /// The exit code of the program that decided it.
@@ -375,6 +397,8 @@ pub struct Deployment {
     pub status: DeploymentStatus,
     /// Why it stands there; empty if there is nothing to say.
     pub reason: String,
+    /// How it will end, from when that is known.
+    pub ending: Option<Ending>,
     /// How the target is brought live, once planned.
     pub strategy: Option<Strategy>,
     /// Why that strategy, in a sentence.
@@ -387,9 +411,17 @@ pub struct Deployment {
     pub stages: Vec<Stage>,
     /// Whether a failure is rolled back.
     pub auto_rollback: bool,
-    /// How long it may take.
-    #[serde(with = "super::time::millis", rename = "timeoutMs")]
-    pub timeout: Duration,
+    /// How long it may take, if the file says so; suspended time counts.
+    #[serde(with = "super::time::optional_millis", rename = "timeoutMs")]
+    pub timeout: Option<Duration>,
+    /// How long stages were running, up to `active_since`: what the default
+    /// time limit counts.
+    #[serde(with = "super::time::millis", rename = "activeMs")]
+    pub active: Duration,
+    /// Since when some stage is running.
+    pub active_since: Option<Timestamp>,
+    /// How often its planning was begun.
+    pub plan_attempt: u32,
     /// When it was stored.
     pub created_at: Timestamp,
     /// When its first stage started.

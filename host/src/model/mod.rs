@@ -12,8 +12,8 @@ mod plugin;
 mod time;
 
 pub use deployment::{
-    Application, Attempt, Commit, Deployment, DeploymentStatus, PinnedPlugin, Revision, Stage,
-    StageStatus, Strategy, TargetResult, TargetStatus, Trigger, Wait,
+    Application, Attempt, Commit, Deployment, DeploymentStatus, Ending, PinnedPlugin, Revision,
+    Stage, StageStatus, Strategy, TargetResult, TargetStatus, Trigger, Wait,
 };
 pub use event::{Event, EventKind};
 pub use id::{ApplicationId, DeploymentId, Digest, PluginKey, StageId};

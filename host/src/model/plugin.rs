@@ -17,8 +17,8 @@ use serde_json::Value;
 use tokio::sync::watch;
 
 use super::{
-    Application, Attempt, DeploymentId, PluginKey, Severity, StageId, Strategy, TargetResult,
-    Timestamp, Trigger,
+    Application, Attempt, DeploymentId, Severity, StageId, Strategy, TargetResult, Timestamp,
+    Trigger,
 };
 
 /// A platform provider: plans deployments and executes their stages.
@@ -443,7 +443,9 @@ pub enum PluginError {
     #[error("the plugin broke down: {0}")]
     Trap(String),
     /// The plugin went over one of its limits.
-    #[error("{limit} is limited to {value}, and the plugin wanted {wanted}; raise `{key}` if it needs more")]
+    #[error(
+        "{limit} is limited to {value}, and the plugin wanted {wanted}; raise `{key}` if it needs more"
+    )]
     Limit {
         /// What is limited, such as `memory`.
         limit: String,

@@ -86,15 +86,15 @@ mod tests {
     fn a_time_is_shown_as_rfc_3339_and_one_beyond_the_calendar_as_a_number() {
         assert_eq!(Timestamp(0).to_string(), "1970-01-01T00:00:00.000Z");
         assert_eq!(Timestamp(1_500).to_string(), "1970-01-01T00:00:01.500Z");
-        assert_eq!(
-            Timestamp(u64::MAX).to_string(),
-            format!("{} ms", u64::MAX)
-        );
+        assert_eq!(Timestamp(u64::MAX).to_string(), format!("{} ms", u64::MAX));
     }
 
     #[test]
     fn adding_never_wraps_and_a_later_start_is_no_time_ago() {
-        assert_eq!(Timestamp(u64::MAX).after(Duration::MAX), Timestamp(u64::MAX));
+        assert_eq!(
+            Timestamp(u64::MAX).after(Duration::MAX),
+            Timestamp(u64::MAX)
+        );
         assert_eq!(Timestamp(5).since(Timestamp(9)), Duration::ZERO);
     }
 }

@@ -1,0 +1,108 @@
+//! A decided transition: what to store, what to tell, what is due next.
+
+use crate::model::{Deployment, DeploymentStatus, EventKind, StageId, StageStatus, Timestamp};
+
+use super::{Next, next};
+
+/// A decided transition of a deployment.
+#[derive(Clone, Debug)]
+pub struct Change {
+    /// The deployment as it is now to be; its `version` is one more than that of
+    /// the one it was decided on.
+    pub deployment: Deployment,
+    /// The stages that differ, as places in `deployment.stages`.
+    pub stages: Vec<usize>,
+    /// What to tell whoever watches, in order.
+    pub events: Vec<EventKind>,
+    /// When there is something to do next without anybody's help: at once
+    /// (`Timestamp(0)`), at a time, or never.
+    pub due: Option<Timestamp>,
+    /// What the host that made the change now holds a lease for.
+    pub taken: Vec<Leased>,
+    /// What is no longer leased.
+    pub released: Vec<Leased>,
+    /// When it was decided.
+    pub at: Timestamp,
+}
+
+/// What a lease is for.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Leased {
+    /// The planning of the deployment.
+    Plan,
+    /// The execution of a stage.
+    Stage(StageId),
+}
+
+impl Change {
+    /// The transition from one state of a deployment to another.
+    pub(super) fn between(old: &Deployment, mut new: Deployment, at: Timestamp) -> Self {
+        new.version = old.version + 1;
+        let mut stages = Vec::new();
+        let mut events = Vec::new();
+        let mut taken = Vec::new();
+        let mut released = Vec::new();
+        // A deployment that begins something says so before its stages do, one
+        // that ends says so after them.
+        let status = (old.status != new.status).then(|| EventKind::Deployment {
+            status: new.status,
+            reason: new.reason.clone(),
+        });
+        if !new.status.is_final() {
+            events.extend(status.clone());
+        }
+        for (place, stage) in new.stages.iter().enumerate() {
+            let before = old.stages.get(place);
+            if before == Some(stage) {
+                continue;
+            }
+            stages.push(place);
+            let was = before.map(|stage| (stage.status, stage.attempt));
+            if was == Some((stage.status, stage.attempt)) {
+                continue;
+            }
+            if before.is_some() {
+                events.push(EventKind::Stage {
+                    stage: stage.id.clone(),
+                    name: stage.name.clone(),
+                    status: stage.status,
+                    attempt: stage.attempt,
+                    reason: stage.reason.clone(),
+                });
+            }
+            let ran = before.is_some_and(|stage| stage.status == StageStatus::Running);
+            let runs = stage.status == StageStatus::Running;
+            if runs && !ran {
+                taken.push(Leased::Stage(stage.id.clone()));
+            } else if ran && !runs {
+                released.push(Leased::Stage(stage.id.clone()));
+            }
+        }
+        if new.status.is_final() {
+            events.extend(status);
+        }
+        if new.plan_attempt > old.plan_attempt {
+            taken.push(Leased::Plan);
+        } else if old.status == DeploymentStatus::Planning
+            && new.status != DeploymentStatus::Planning
+        {
+            released.push(Leased::Plan);
+        }
+        let due = match next(&new, at) {
+            // Who takes the lease on the plan is at work on it.
+            Next::Plan if taken.contains(&Leased::Plan) => None,
+            Next::Plan | Next::Begin(_) | Next::Tick => Some(Timestamp(0)),
+            Next::At(time) => Some(time),
+            Next::Busy | Next::Done => None,
+        };
+        Self {
+            deployment: new,
+            stages,
+            events,
+            due,
+            taken,
+            released,
+            at,
+        }
+    }
+}

@@ -1,0 +1,206 @@
+//! A git commit's files, read from the repository's objects: neither the work
+//! tree nor the index is looked at or touched, and no program is run.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+
+use gix::bstr::{BStr, ByteSlice};
+
+use crate::model::{Commit, Timestamp};
+
+use super::SourceError;
+
+/// A repository that a file lies in.
+pub(super) struct Repository {
+    inner: gix::Repository,
+    root: PathBuf,
+}
+
+/// A commit of a repository.
+pub(super) struct Found<'a> {
+    repository: &'a Repository,
+    commit: gix::Commit<'a>,
+    branch: Option<String>,
+}
+
+impl Repository {
+    /// The repository whose work tree a directory is in; none if it is in none.
+    pub(super) fn around(directory: &Path) -> Result<Option<Self>, SourceError> {
+        // Only whether there is one is asked of git's own search, so that a
+        // directory outside any repository is no error but a broken one is.
+        let mut marked = directory.ancestors().map(|path| path.join(".git"));
+        if !marked.any(|path| path.exists()) {
+            return Ok(None);
+        }
+        let inner = gix::discover(directory).map_err(|error| SourceError::Git {
+            path: directory.to_owned(),
+            message: format!("could not be opened: {error}"),
+        })?;
+        let Some(root) = inner.workdir() else {
+            return Ok(None);
+        };
+        let root = root
+            .canonicalize()
+            .map_err(SourceError::io("could not find", root))?;
+        Ok(Some(Self { inner, root }))
+    }
+
+    /// The root of its work tree.
+    pub(super) fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// The URL of its remote, without a password; its own path if it has none.
+    pub(super) fn remote(&self) -> String {
+        let remote = self
+            .inner
+            .find_default_remote(gix::remote::Direction::Fetch)
+            .and_then(Result::ok);
+        let url = remote.and_then(|remote| {
+            let mut url = remote.url(gix::remote::Direction::Fetch)?.clone();
+            url.set_password(None);
+            Some(url.to_bstring().to_string())
+        });
+        url.unwrap_or_else(|| self.root.display().to_string())
+    }
+
+    /// The commit that a text names.
+    pub(super) fn commit(&self, name: &str) -> Result<Found<'_>, SourceError> {
+        let id = self
+            .inner
+            .rev_parse_single(BStr::new(name))
+            .map_err(|error| {
+                SourceError::Invalid(format!(
+                    "`{name}` names no commit of the git repository at {}: {error}",
+                    self.root.display()
+                ))
+            })?;
+        let commit = id
+            .object()
+            .and_then(|object| object.peel_to_commit())
+            .map_err(|error| self.error(format!("`{name}` is no commit: {error}")))?;
+        // A name that is a branch says where the commit was taken from; so does
+        // HEAD, which follows one.
+        let branch = if name == "HEAD" {
+            self.inner.head_name().ok().flatten()
+        } else {
+            self.inner
+                .try_find_reference(&format!("refs/heads/{name}"))
+                .ok()
+                .flatten()
+                .map(|reference| reference.name().to_owned())
+        };
+        Ok(Found {
+            repository: self,
+            commit,
+            branch: branch.map(|name| name.shorten().to_string()),
+        })
+    }
+
+    fn error(&self, message: String) -> SourceError {
+        SourceError::Git {
+            path: self.root.clone(),
+            message,
+        }
+    }
+}
+
+impl Found<'_> {
+    /// What the commit says of itself.
+    pub(super) fn describe(&self) -> Result<Commit, SourceError> {
+        let fail = |error: gix::Error| self.repository.error(format!("{error}"));
+        let author = self.commit.author().map_err(fail)?;
+        let seconds = self.commit.time().map_err(fail)?.seconds;
+        let message = self.commit.message_raw().map_err(fail)?;
+        Ok(Commit {
+            hash: self.commit.id.to_string(),
+            message: message.to_str_lossy().trim_end().to_owned(),
+            author: author.name.to_str_lossy().into_owned(),
+            branch: self.branch.clone(),
+            created_at: Timestamp(u64::try_from(seconds).unwrap_or(0).saturating_mul(1000)),
+            url: None,
+            pull_request: None,
+        })
+    }
+
+    /// The content of a file of the commit.
+    pub(super) fn read(&self, path: &str) -> Result<Vec<u8>, SourceError> {
+        let fail = |error: gix::Error| self.repository.error(format!("{path}: {error}"));
+        let entry = self
+            .commit
+            .tree()
+            .and_then(|tree| tree.lookup_entry_by_path(path))
+            .map_err(fail)?;
+        let Some(entry) = entry else {
+            return Err(SourceError::Invalid(format!(
+                "{path} is not in commit {} of the git repository at {}; commit it, or leave \
+                 `--commit` out to deploy the directory as it stands",
+                self.commit.id,
+                self.repository.root.display()
+            )));
+        };
+        if !entry.mode().is_blob() {
+            return Err(SourceError::Invalid(format!(
+                "{path} is no file in commit {}",
+                self.commit.id
+            )));
+        }
+        Ok(entry.object().map_err(fail)?.detach().data)
+    }
+
+    /// Writes the files of the commit into an empty directory.
+    pub(super) fn check_out(&self, to: &Path, max: u64) -> Result<(), SourceError> {
+        let fail = |error: gix::Error| {
+            let hash = self.commit.id;
+            self.repository
+                .error(format!("could not check out {hash}: {error}"))
+        };
+        let repository = &self.repository.inner;
+        let tree = self.commit.tree_id().map_err(fail)?;
+        let mut index = repository.index_from_tree(&tree).map_err(fail)?;
+        let mut bytes = 0;
+        for entry in index.entries() {
+            if entry.mode.is_submodule() {
+                continue;
+            }
+            bytes += repository.find_header(entry.id).map_err(fail)?.size();
+            if bytes > max {
+                return Err(SourceError::too_large(max, &self.repository.root));
+            }
+        }
+        let mut options = repository
+            .checkout_options(gix::worktree::stack::state::attributes::Source::IdMapping)
+            .map_err(fail)?;
+        options.destination_is_initially_empty = true;
+        // The commit as it is: what a filter on this machine would make of it is
+        // not what was reviewed, and filters are programs.
+        options.filters.options_mut().drivers.clear();
+        let objects = repository
+            .objects
+            .clone()
+            .into_arc()
+            .map_err(SourceError::io("could not open", repository.git_dir()))?;
+        let outcome = gix::worktree::state::checkout(
+            &mut index,
+            to,
+            objects,
+            &gix::progress::Discard,
+            &gix::progress::Discard,
+            &AtomicBool::new(false),
+            options,
+        )
+        .map_err(fail)?;
+        if let Some(error) = outcome.errors.first() {
+            return Err(self
+                .repository
+                .error(format!("could not write {}: {}", error.path, error.error)));
+        }
+        if let Some(collision) = outcome.collisions.first() {
+            let path = &collision.path;
+            return Err(self
+                .repository
+                .error(format!("{path} is there twice on this file system")));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,258 @@
+//! Where everything is kept: deployments, stages, plugins' state, logs, events
+//! and the bytes of pinned components.
+//!
+//! [`Store`] is shaped so that a database with many hosts on it can stand behind
+//! it: everything is async, a transition is one compare-and-set on the
+//! deployment's version together with its rows, what an execution writes carries
+//! its attempt and is refused when it is stale, and who waits for a change is
+//! told of it. [`SqliteStore`] is the one that comes with the host.
+
+#[cfg(test)]
+pub(crate) mod conformance;
+mod sqlite;
+
+use std::fmt;
+
+use async_trait::async_trait;
+use tokio::sync::watch;
+
+use crate::model::{
+    ApplicationId, Attempt, Deployment, DeploymentId, DeploymentStatus, Digest, Event, LogLine,
+    PluginKey, Revision, StageId, Timestamp,
+};
+
+pub use crate::lifecycle::{Change, Leased};
+
+pub use sqlite::SqliteStore;
+
+/// Keeps everything. All writes are durable when they return.
+#[async_trait]
+pub trait Store: Send + Sync + fmt::Debug {
+    /// Stores a new deployment, with an event for its status. It is due at once,
+    /// unless it is at its end; [`StoreError::Conflict`] if the id is taken.
+    async fn create(&self, deployment: &Deployment) -> Result<(), StoreError>;
+
+    /// The deployment with an id.
+    async fn load(&self, id: &DeploymentId) -> Result<Option<Deployment>, StoreError>;
+
+    /// The ids that start with `prefix`, at most `limit`, in order: for people,
+    /// who type a part.
+    async fn find(&self, prefix: &str, limit: usize) -> Result<Vec<DeploymentId>, StoreError>;
+
+    /// The deployments that pass a filter, the last stored first.
+    async fn list(&self, filter: &Filter) -> Result<Vec<Deployment>, StoreError>;
+
+    /// Stores a change, if the deployment still has the version that the change
+    /// was decided on; else [`StoreError::Conflict`], and nothing is stored.
+    ///
+    /// With a success, the deployment's target becomes the application's last
+    /// success; with any end, the deployment's leases end. A stage keeps the note
+    /// that [`Store::note`] has stored, but in a new attempt.
+    async fn apply(&self, change: &Change, holder: &Holder) -> Result<(), StoreError>;
+
+    /// Shows a short text beside a stage: an event and the stage's note, without
+    /// a new version.
+    async fn note(&self, fence: &Fence, text: &str, now: Timestamp) -> Result<(), StoreError>;
+
+    /// The source that an application last deployed with success.
+    async fn last_success(
+        &self,
+        application: &ApplicationId,
+    ) -> Result<Option<Revision>, StoreError>;
+
+    /// The deployments with work that is due, earliest first, at most `limit`:
+    /// those whose [`Change::due`] has come, and those with a lease that has
+    /// lapsed.
+    async fn due(&self, now: Timestamp, limit: usize) -> Result<Vec<DeploymentId>, StoreError>;
+
+    /// When the next work will be due, as far as is known: a time that some
+    /// deployment waits for, or the lapse of some lease.
+    async fn next_due(&self) -> Result<Option<Timestamp>, StoreError>;
+
+    /// Whether any deployment is not yet at its end.
+    async fn has_unfinished(&self) -> Result<bool, StoreError>;
+
+    /// Prolongs the leases of an owner; never shortens them.
+    async fn renew(&self, owner: &str, until: Timestamp) -> Result<(), StoreError>;
+
+    /// The leases of a deployment.
+    async fn leases(&self, deployment: &DeploymentId) -> Result<Vec<Lease>, StoreError>;
+
+    /// Whether a lease has lapsed: its time is over, or the store knows that its
+    /// owner is gone.
+    async fn has_lapsed(&self, lease: &Lease, now: Timestamp) -> Result<bool, StoreError>;
+
+    /// The value of a key of a plugin's state.
+    async fn state_get(&self, owner: &StateOwner, key: &str)
+    -> Result<Option<Vec<u8>>, StoreError>;
+
+    /// Sets the values of some keys: all, or none. With a fence, refused as
+    /// [`StoreError::Stale`] unless it is the stage's newest attempt.
+    async fn state_put(
+        &self,
+        owner: &StateOwner,
+        values: &[(String, Vec<u8>)],
+        fence: Option<&Fence>,
+    ) -> Result<(), StoreError>;
+
+    /// Removes a key. Fenced as `state_put` is.
+    async fn state_delete(
+        &self,
+        owner: &StateOwner,
+        key: &str,
+        fence: Option<&Fence>,
+    ) -> Result<(), StoreError>;
+
+    /// The keys that start with a prefix, in order.
+    async fn state_keys(&self, owner: &StateOwner, prefix: &str)
+    -> Result<Vec<String>, StoreError>;
+
+    /// Appends lines to a log, as one chunk. Their numbers follow the log's end.
+    /// Fenced as `state_put` is; a plan's log has no fence.
+    async fn log_append(
+        &self,
+        log: &LogKey,
+        lines: &[LogLine],
+        fence: Option<&Fence>,
+    ) -> Result<(), StoreError>;
+
+    /// The lines of a log from a number on, in order, at most about `limit`
+    /// (a chunk is never cut).
+    async fn log_read(
+        &self,
+        log: &LogKey,
+        from: u64,
+        limit: usize,
+    ) -> Result<Vec<LogLine>, StoreError>;
+
+    /// The number that the next line of a log will have.
+    async fn log_end(&self, log: &LogKey) -> Result<u64, StoreError>;
+
+    /// The events after a number, in order, at most `limit`; of one deployment or
+    /// of all.
+    async fn events(
+        &self,
+        deployment: Option<&DeploymentId>,
+        after: u64,
+        limit: usize,
+    ) -> Result<Vec<Event>, StoreError>;
+
+    /// Keeps the bytes of a component; no error if it has them.
+    async fn component_put(&self, digest: &Digest, bytes: &[u8]) -> Result<(), StoreError>;
+
+    /// The bytes of a component.
+    async fn component(&self, digest: &Digest) -> Result<Option<Vec<u8>>, StoreError>;
+
+    /// Removes the components that no unfinished deployment has pinned. Does
+    /// nothing while a deployment is being planned: what it is about to pin may
+    /// be there already.
+    async fn components_prune(&self) -> Result<(), StoreError>;
+
+    /// Which of an application's revisions may still be read: those of its
+    /// unfinished deployments and of its last success, as commit hashes.
+    async fn revisions_in_use(
+        &self,
+        application: &ApplicationId,
+    ) -> Result<Vec<String>, StoreError>;
+
+    /// Told of every change, by whichever process: the value counts up. Whoever
+    /// waits looks first, then waits, then looks again.
+    fn changes(&self) -> watch::Receiver<u64>;
+}
+
+/// Who takes the leases of a change.
+#[derive(Clone, Debug)]
+pub struct Holder {
+    /// The host.
+    pub owner: String,
+    /// When the leases lapse unless they are renewed.
+    pub until: Timestamp,
+}
+
+/// The right of one host to do one thing, until it lapses.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lease {
+    /// The deployment it belongs to.
+    pub deployment: DeploymentId,
+    /// What it is for.
+    pub what: Leased,
+    /// The host that holds it.
+    pub owner: String,
+    /// When it lapses unless it is renewed.
+    pub until: Timestamp,
+}
+
+/// The execution that a write comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fence {
+    /// The deployment.
+    pub deployment: DeploymentId,
+    /// The stage.
+    pub stage: StageId,
+    /// The execution.
+    pub attempt: Attempt,
+}
+
+/// Whom a value of a plugin's state belongs to.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum StateOwner {
+    /// A stage.
+    Stage(StageId),
+    /// A plugin within a deployment.
+    Deployment(DeploymentId, PluginKey),
+    /// A plugin within an application.
+    Application(ApplicationId, PluginKey),
+}
+
+/// A log.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct LogKey {
+    /// The deployment.
+    pub deployment: DeploymentId,
+    /// The stage; none for the plan's log.
+    pub stage: Option<StageId>,
+}
+
+/// Which deployments are wanted.
+#[derive(Clone, Debug)]
+pub struct Filter {
+    /// Those of the application with this id or name.
+    pub application: Option<String>,
+    /// Those with one of these statuses; empty for any.
+    pub statuses: Vec<DeploymentStatus>,
+    /// At most so many.
+    pub limit: usize,
+}
+
+impl Default for Filter {
+    fn default() -> Self {
+        Self {
+            application: None,
+            statuses: Vec::new(),
+            limit: 50,
+        }
+    }
+}
+
+/// Why the store did not do it.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// The deployment has changed meanwhile, or is not there.
+    #[error("the deployment has changed meanwhile")]
+    Conflict,
+    /// The write comes from an execution that is not the newest.
+    #[error("the stage runs again elsewhere: this attempt's writes no longer count")]
+    Stale,
+    /// The store can't be opened. The text says why and what to do.
+    #[error("{0}")]
+    Open(String),
+    /// The store failed. The text says what it was doing.
+    #[error("{doing}: {source}")]
+    Failed {
+        /// What was being done, with the file.
+        doing: String,
+        /// Why it failed.
+        #[source]
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+}

@@ -1,0 +1,152 @@
+//! Opening the file: each thing that can be wrong with it is told in one
+//! sentence that says what to do.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rusqlite::{Connection, OpenFlags};
+
+use super::fault::Fault;
+use super::schema;
+use crate::store::StoreError;
+
+/// The first bytes of every SQLite file.
+const MAGIC: &[u8] = b"SQLite format 3\0";
+
+/// Statements that each connection keeps prepared.
+const STATEMENTS: usize = 64;
+
+/// The pages, of 4 KiB, that the log beside the file may have before they are
+/// moved into it. More than SQLite's thousand: each move waits for the disk
+/// twice.
+const CHECKPOINT_PAGES: i64 = 4_000;
+
+/// What the log beside the file is cut to after a flood, in bytes.
+const LOG_SIZE: i64 = 64 << 20;
+
+/// The connection that writes, to a file that is made or brought to this version
+/// if need be.
+pub(super) fn writing(path: &Path, patience: Duration) -> Result<Connection, StoreError> {
+    prepare(path)?;
+    let failed = |error| Fault::from(error).opening(path);
+    let mut connection = Connection::open_with_flags(
+        path,
+        OpenFlags::SQLITE_OPEN_READ_WRITE
+            | OpenFlags::SQLITE_OPEN_CREATE
+            | OpenFlags::SQLITE_OPEN_NO_MUTEX,
+    )
+    .map_err(failed)?;
+    connection.busy_timeout(patience).map_err(failed)?;
+    connection.set_prepared_statement_cache_capacity(STATEMENTS);
+    // Before anything is written to it.
+    schema::check(&connection, path)?;
+    let mode: String = connection
+        .pragma_update_and_check(None, "journal_mode", "wal", |row| row.get(0))
+        .map_err(failed)?;
+    if mode != "wal" {
+        return Err(StoreError::Open(format!(
+            "{} can't be used for the state: its file system does not let processes share memory \
+             (SQLite's WAL mode), as network file systems don't; put it on a local disk",
+            path.display()
+        )));
+    }
+    connection
+        .execute_batch(&format!(
+            "PRAGMA synchronous = FULL;
+             PRAGMA temp_store = MEMORY;
+             PRAGMA cache_size = -16384;
+             PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES};
+             PRAGMA journal_size_limit = {LOG_SIZE};"
+        ))
+        .map_err(failed)?;
+    schema::migrate(&mut connection, path)?;
+    // From here on the writer waits by itself, in smaller steps.
+    connection.busy_timeout(Duration::ZERO).map_err(failed)?;
+    Ok(connection)
+}
+
+/// A connection that reads.
+pub(super) fn reading(path: &Path, patience: Duration) -> Result<Connection, StoreError> {
+    let failed = |error| Fault::from(error).opening(path);
+    let connection = Connection::open_with_flags(
+        path,
+        OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX,
+    )
+    .map_err(failed)?;
+    connection.busy_timeout(patience).map_err(failed)?;
+    connection.set_prepared_statement_cache_capacity(STATEMENTS);
+    connection
+        .execute_batch("PRAGMA query_only = ON; PRAGMA temp_store = MEMORY;")
+        .map_err(failed)?;
+    Ok(connection)
+}
+
+/// The directory that belongs to the file.
+pub(super) fn files_directory(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push("-files");
+    PathBuf::from(name)
+}
+
+/// Makes the directories above, and looks at what is there.
+fn prepare(path: &Path) -> Result<(), StoreError> {
+    let shown = path.display();
+    if path.is_dir() {
+        return Err(StoreError::Open(format!(
+            "{shown} is a directory: name a file for the state, such as {}",
+            path.join("state.db").display()
+        )));
+    }
+    if let Some(parent) = path.parent() {
+        fs::create_dir_all(parent).map_err(|error| {
+            StoreError::Open(format!(
+                "the directory {} for the state can't be made: {error}; make it, or name another \
+                 file",
+                parent.display()
+            ))
+        })?;
+    }
+    match fs::metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(unusable(path, &error)),
+        // Even for a user whom the system would let write it.
+        Ok(metadata) if metadata.permissions().readonly() => return Err(read_only(path)),
+        Ok(metadata) if !metadata.is_file() => {
+            return Err(StoreError::Open(format!(
+                "{shown} is no ordinary file: name another one for the state"
+            )));
+        }
+        Ok(_) => {}
+    }
+    let mut start = Vec::new();
+    let file = OpenOptions::new().read(true).write(true).open(path);
+    match file.and_then(|file| file.take(MAGIC.len() as u64).read_to_end(&mut start)) {
+        Ok(_) if start.is_empty() || start == MAGIC => Ok(()),
+        Ok(_) => Err(StoreError::Open(format!(
+            "{shown} is not a SQLite file: name another file for the state, which is then made"
+        ))),
+        Err(error) => match error.kind() {
+            io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+                Err(read_only(path))
+            }
+            _ => Err(unusable(path, &error)),
+        },
+    }
+}
+
+fn read_only(path: &Path) -> StoreError {
+    StoreError::Open(format!(
+        "{} can't be written: give this user the right to write the file and its directory, or \
+         name another file for the state",
+        path.display()
+    ))
+}
+
+fn unusable(path: &Path, error: &io::Error) -> StoreError {
+    StoreError::Open(format!(
+        "{} can't be used for the state: {error}; name another file",
+        path.display()
+    ))
+}

@@ -1,0 +1,162 @@
+//! What opening a file promises, whatever the file is.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rusqlite::Connection;
+use tempfile::TempDir;
+
+use super::SqliteStore;
+use super::schema::{APPLICATION_ID, VERSION, pragma};
+use crate::store::{Store, StoreError};
+
+fn directory() -> (TempDir, PathBuf) {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("state.db");
+    (directory, path)
+}
+
+/// Why a file is refused; it must be as it was before.
+fn refused(path: &Path) -> String {
+    let before = fs::read(path).ok();
+    let error = SqliteStore::open_with(path, Duration::ZERO).unwrap_err();
+    assert_eq!(fs::read(path).ok(), before);
+    let StoreError::Open(message) = error else {
+        panic!("{error:?}");
+    };
+    assert!(message.contains(&path.display().to_string()), "{message}");
+    assert!(!message.contains('\n'), "{message}");
+    message
+}
+
+#[test]
+fn a_new_file_gets_its_directories_this_version_and_our_mark() {
+    let (directory, _) = directory();
+    let path = directory.path().join("a/b/state.db");
+    drop(SqliteStore::open(&path).unwrap());
+    let connection = Connection::open(&path).unwrap();
+    let mark: i32 = pragma(&connection, "application_id").unwrap();
+    let version: i64 = pragma(&connection, "user_version").unwrap();
+    assert_eq!(mark, APPLICATION_ID);
+    assert_eq!(usize::try_from(version).unwrap(), VERSION);
+}
+
+#[tokio::test]
+async fn an_empty_file_becomes_a_store() {
+    let (_directory, path) = directory();
+    fs::write(&path, "").unwrap();
+    let store = SqliteStore::open(&path).unwrap();
+    assert!(!store.has_unfinished().await.unwrap());
+}
+
+#[test]
+fn stores_that_are_opened_at_the_same_time_on_a_new_file_make_it_once() {
+    let (_directory, path) = directory();
+    let open = || SqliteStore::open(&path).unwrap();
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..4).map(|_| scope.spawn(open)).collect();
+        let stores: Vec<_> = threads.into_iter().map(|t| t.join().unwrap()).collect();
+        assert_eq!(stores.len(), 4);
+    });
+}
+
+#[test]
+fn a_directory_is_refused_and_a_file_in_it_is_proposed() {
+    let (directory, _) = directory();
+    let message = refused(directory.path());
+    assert!(message.contains("is a directory"), "{message}");
+    assert!(message.contains("state.db"), "{message}");
+}
+
+#[test]
+fn a_file_in_place_of_a_directory_above_is_named() {
+    let (_directory, path) = directory();
+    fs::write(&path, "").unwrap();
+    let error = SqliteStore::open(path.join("state.db")).unwrap_err();
+    let message = error.to_string();
+    assert!(message.contains("can't be made"), "{message}");
+    assert!(message.contains(&path.display().to_string()), "{message}");
+}
+
+#[test]
+fn a_read_only_file_is_refused_even_for_a_user_who_could_write_it() {
+    let (_directory, path) = directory();
+    drop(SqliteStore::open(&path).unwrap());
+    let mut permissions = fs::metadata(&path).unwrap().permissions();
+    permissions.set_readonly(true);
+    fs::set_permissions(&path, permissions).unwrap();
+    let message = refused(&path);
+    assert!(message.contains("can't be written"), "{message}");
+    assert!(message.contains("the right to write"), "{message}");
+}
+
+#[test]
+fn a_file_that_is_not_sqlite_is_refused() {
+    let (_directory, path) = directory();
+    for content in [
+        "x",
+        "SQLite format",
+        "apiVersion: pipecd.dev/v1beta1\nkind: Application\n",
+    ] {
+        fs::write(&path, content).unwrap();
+        let message = refused(&path);
+        assert!(message.contains("is not a SQLite file"), "{message}");
+    }
+}
+
+#[test]
+fn another_programs_sqlite_file_is_refused_marked_or_not() {
+    for sql in [
+        "CREATE TABLE t (x)",
+        "PRAGMA application_id = 77",
+        "PRAGMA user_version = 1",
+    ] {
+        let (_directory, path) = directory();
+        Connection::open(&path).unwrap().execute_batch(sql).unwrap();
+        let message = refused(&path);
+        assert!(message.contains("of another program"), "{message}");
+    }
+}
+
+#[test]
+fn a_file_of_a_newer_version_is_refused_with_both_versions() {
+    for newer in [VERSION as i64 + 1, i64::from(i32::MAX), -1] {
+        let (_directory, path) = directory();
+        drop(SqliteStore::open(&path).unwrap());
+        let connection = Connection::open(&path).unwrap();
+        connection
+            .pragma_update(None, "user_version", newer)
+            .unwrap();
+        drop(connection);
+        let message = refused(&path);
+        assert!(message.contains("newer stagewright"), "{message}");
+        assert!(message.contains(&format!("up to {VERSION}")), "{message}");
+    }
+}
+
+#[test]
+fn a_file_that_was_cut_short_or_overwritten_is_refused_as_damaged() {
+    let (_directory, path) = directory();
+    drop(SqliteStore::open(&path).unwrap());
+    let whole = fs::read(&path).unwrap();
+    let mut scratched = whole.clone();
+    scratched[16..4096].fill(0xa5);
+    for damaged in [&whole[..whole.len() / 2], &whole[..100], &scratched] {
+        fs::write(&path, damaged).unwrap();
+        let message = refused(&path);
+        assert!(message.contains("the file is damaged"), "{message}");
+        assert!(message.contains("from a backup"), "{message}");
+    }
+}
+
+#[test]
+fn a_file_that_another_process_has_locked_is_refused_after_a_while() {
+    let (_directory, path) = directory();
+    let other = Connection::open(&path).unwrap();
+    other.execute_batch("BEGIN EXCLUSIVE").unwrap();
+    let message = SqliteStore::open_with(&path, Duration::from_millis(1))
+        .unwrap_err()
+        .to_string();
+    assert!(message.contains("locked for too long"), "{message}");
+}

@@ -1,0 +1,178 @@
+//! The tables, and how a file of an earlier version becomes one of this.
+//!
+//! Rows point at a deployment by its `number`, a small integer that grows with
+//! time: so the rows of one deployment stand together, new ones are appended,
+//! and what a new deployment costs does not depend on how many there are. What
+//! is asked for all the time (what is due, what is unfinished) has partial
+//! indexes, which finished deployments are not in.
+
+use std::path::Path;
+
+use rusqlite::{Connection, TransactionBehavior};
+
+use super::fault::Fault;
+use crate::store::StoreError;
+
+/// `STGW`: says in the file's header whose file it is.
+pub(super) const APPLICATION_ID: i32 = 0x5354_4757;
+
+/// The steps from each version to the next: never changed, only added to.
+const STEPS: &[&str] = &[VERSION_1];
+
+/// The version that this program writes.
+pub(super) const VERSION: usize = STEPS.len();
+
+const VERSION_1: &str = "
+CREATE TABLE deployments (
+    number      INTEGER PRIMARY KEY AUTOINCREMENT,
+    id          TEXT    NOT NULL UNIQUE,
+    application TEXT    NOT NULL,
+    name        TEXT    NOT NULL,
+    status      TEXT    NOT NULL,
+    unfinished  INTEGER NOT NULL,
+    created_at  INTEGER NOT NULL,
+    version     INTEGER NOT NULL,
+    due_at      INTEGER,
+    stages      INTEGER NOT NULL,
+    pins        TEXT    NOT NULL,
+    head        TEXT    NOT NULL
+);
+CREATE INDEX deployments_due ON deployments (due_at) WHERE due_at IS NOT NULL;
+CREATE INDEX deployments_unfinished ON deployments (application) WHERE unfinished;
+CREATE INDEX deployments_by_application ON deployments (application, number);
+CREATE INDEX deployments_by_name ON deployments (name, number);
+CREATE INDEX deployments_by_status ON deployments (status, number);
+
+CREATE TABLE stages (
+    number     INTEGER PRIMARY KEY,
+    deployment INTEGER NOT NULL,
+    place      INTEGER NOT NULL,
+    id         TEXT    NOT NULL,
+    status     TEXT    NOT NULL,
+    final      INTEGER NOT NULL,
+    attempt    INTEGER NOT NULL,
+    turn       INTEGER NOT NULL,
+    note       TEXT    NOT NULL,
+    body       TEXT    NOT NULL,
+    UNIQUE (deployment, place),
+    UNIQUE (deployment, id)
+);
+
+CREATE TABLE leases (
+    deployment INTEGER NOT NULL,
+    stage      TEXT    NOT NULL,
+    owner      TEXT    NOT NULL,
+    until      INTEGER NOT NULL,
+    PRIMARY KEY (deployment, stage)
+) WITHOUT ROWID;
+CREATE INDEX leases_by_until ON leases (until);
+CREATE INDEX leases_by_owner ON leases (owner);
+
+CREATE TABLE events (
+    number     INTEGER PRIMARY KEY AUTOINCREMENT,
+    deployment INTEGER NOT NULL,
+    at         INTEGER NOT NULL,
+    kind       TEXT    NOT NULL
+);
+CREATE INDEX events_by_deployment ON events (deployment, number);
+
+CREATE TABLE logs (
+    number     INTEGER PRIMARY KEY,
+    deployment INTEGER NOT NULL,
+    stage      TEXT    NOT NULL,
+    first      INTEGER NOT NULL,
+    lines      INTEGER NOT NULL,
+    attempt    INTEGER NOT NULL,
+    chunk      BLOB    NOT NULL,
+    UNIQUE (deployment, stage, first)
+);
+
+CREATE TABLE state (
+    scope  TEXT NOT NULL,
+    owner  TEXT NOT NULL,
+    plugin TEXT NOT NULL,
+    key    TEXT NOT NULL,
+    value  BLOB NOT NULL,
+    PRIMARY KEY (scope, owner, plugin, key)
+) WITHOUT ROWID;
+
+CREATE TABLE last_success (
+    application TEXT NOT NULL PRIMARY KEY,
+    revision    TEXT NOT NULL
+) WITHOUT ROWID;
+
+CREATE TABLE components (
+    digest TEXT NOT NULL PRIMARY KEY,
+    bytes  BLOB NOT NULL
+);
+
+CREATE TABLE pins (
+    digest     TEXT    NOT NULL,
+    deployment INTEGER NOT NULL,
+    PRIMARY KEY (digest, deployment)
+) WITHOUT ROWID;
+CREATE INDEX pins_by_deployment ON pins (deployment);
+";
+
+/// Makes the file one of this version, or says why it can't be.
+pub(super) fn migrate(connection: &mut Connection, path: &Path) -> Result<(), StoreError> {
+    let failed = |error| Fault::from(error).opening(path);
+    check(connection, path)?;
+    if version(connection).map_err(failed)? == VERSION {
+        return Ok(());
+    }
+    // Another process may be doing the same: whoever waited for the other one
+    // looks again.
+    let transaction = connection
+        .transaction_with_behavior(TransactionBehavior::Immediate)
+        .map_err(failed)?;
+    check(&transaction, path)?;
+    let from = version(&transaction).map_err(failed)?;
+    for step in &STEPS[from.min(VERSION)..] {
+        transaction.execute_batch(step).map_err(failed)?;
+    }
+    transaction
+        .execute_batch(&format!(
+            "PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {VERSION};"
+        ))
+        .map_err(failed)?;
+    transaction.commit().map_err(failed)
+}
+
+/// Refuses another program's file and one of a newer version.
+pub(super) fn check(connection: &Connection, path: &Path) -> Result<(), StoreError> {
+    let failed = |error| Fault::from(error).opening(path);
+    let path = path.display();
+    let application: i32 = pragma(connection, "application_id").map_err(failed)?;
+    let version = version(connection).map_err(failed)?;
+    let tables: i64 = connection
+        .query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))
+        .map_err(failed)?;
+    let is_new = application == 0 && version == 0 && tables == 0;
+    if application != APPLICATION_ID && !is_new {
+        return Err(StoreError::Open(format!(
+            "{path} is a SQLite file of another program: name another file for the state, which \
+             is then made"
+        )));
+    }
+    if version > VERSION {
+        return Err(StoreError::Open(format!(
+            "{path} was written by a newer stagewright (its schema is version {version}, this \
+             program knows up to {VERSION}): use that version or a newer one, or name another file"
+        )));
+    }
+    Ok(())
+}
+
+fn version(connection: &Connection) -> rusqlite::Result<usize> {
+    let version: i64 = pragma(connection, "user_version")?;
+    // A negative one is nobody's; it counts as newer than anything.
+    Ok(usize::try_from(version).unwrap_or(usize::MAX))
+}
+
+pub(super) fn pragma<T: rusqlite::types::FromSql>(
+    connection: &Connection,
+    name: &str,
+) -> rusqlite::Result<T> {
+    connection.pragma_query_value(None, name, |row| row.get(0))
+}
