@@ -227,3 +227,47 @@ impl<T> Context<T> for Option<T> {
         self.ok_or_else(|| Error::internal(what()))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_context_stands_before_the_text_and_the_error_keeps_its_kind() {
+        let refused: Result<(), Refusal> = Err(Refusal::Denied("no".to_owned()));
+        assert_eq!(
+            refused.context("starting git"),
+            Err(Error::Denied("starting git: no".to_owned()))
+        );
+        let wrong: Result<()> = Err(Error::invalid_section("/a", "too long"));
+        let error = wrong.with_context(|| "the name").expect_err("it is wrong");
+        assert_eq!(
+            error.to_string(),
+            "the application's section at /a: the name: too long"
+        );
+        assert_eq!(
+            None::<u8>.context("no link"),
+            Err(Error::Internal("no link".to_owned()))
+        );
+    }
+
+    #[test]
+    fn a_cancel_and_a_stale_attempt_stay_what_they_are_on_their_way_out() {
+        for (refusal, expected) in [
+            (Refusal::Cancelled, Error::Cancelled),
+            (Refusal::StaleAttempt, Error::StaleAttempt),
+        ] {
+            let refused: Result<(), Refusal> = Err(refusal);
+            assert_eq!(refused.context("waiting"), Err(expected));
+        }
+    }
+
+    #[test]
+    fn a_limit_that_was_reached_is_told_in_the_hosts_own_words() {
+        let limit = Refusal::QuotaExceeded("state.bytes is 1 MiB; 2 MiB were wanted".to_owned());
+        assert_eq!(
+            Error::from(limit).to_string(),
+            "state.bytes is 1 MiB; 2 MiB were wanted"
+        );
+    }
+}

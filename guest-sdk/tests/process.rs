@@ -3,6 +3,8 @@
 
 mod probe;
 
+use std::path::PathBuf;
+
 use probe::in_stage;
 use stagewright_sdk::process::{Command, Exit, wait_any};
 use stagewright_sdk::testing::{Answer, FakeHost};
@@ -184,22 +186,24 @@ fn a_scripted_program_can_run_until_the_stage_is_cancelled() {
 }
 
 #[test]
-fn a_program_in_a_source_gets_a_private_copy_that_lasts_for_the_call() {
+fn a_program_in_a_source_gets_a_private_copy_that_lasts_for_the_deployment() {
     let mut host = real_host();
     let source = host.set_target_source("abc", &[("a/b.txt", "text\n")]);
-    let directory = source.clone();
-    in_stage(&mut host, move |_| {
-        sh("echo new > new.txt")
-            .current_dir(directory.join("a"))
-            .run()?;
-        let seen = sh("cat b.txt new.txt")
-            .current_dir(directory.join("a"))
-            .output()?;
-        assert_eq!(seen.text(), "text\nnew");
-        Ok(Outcome::succeeded())
-    })
-    .expect("it runs");
+    let seen_in = |directory: PathBuf, script: &'static str, expected: &'static str| {
+        move |_: &_| {
+            let seen = sh(script).current_dir(directory.join("a")).output()?;
+            assert_eq!(seen.text(), expected);
+            Ok(Outcome::succeeded())
+        }
+    };
+    let write = seen_in(source.clone(), "echo new > new.txt; ls", "b.txt\nnew.txt");
+    in_stage(&mut host, write).expect("it runs");
+    let look = seen_in(source.clone(), "ls", "b.txt\nnew.txt");
+    in_stage(&mut host, look).expect("it runs");
     assert!(!source.join("a/new.txt").exists());
+    host.next_deployment();
+    let look = seen_in(source, "ls", "b.txt");
+    in_stage(&mut host, look).expect("it runs");
 }
 
 #[test]

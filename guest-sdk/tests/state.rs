@@ -92,7 +92,7 @@ fn while_planning_the_application_can_be_read_and_nothing_else() {
         || state::stage().get::<u32>("x").map(drop),
     ] {
         let error = while_planning(&host, refused).expect_err("it is refused");
-        assert!(matches!(error, Error::Internal(_)), "{error:?}");
+        assert!(matches!(error, Error::Denied(_)), "{error:?}");
     }
 }
 

@@ -129,7 +129,6 @@ impl FakeHost {
         let mut facts = self.world.facts();
         facts.call = call;
         facts.deployment.clone_from(&self.deployment.id);
-        facts.copies.clear();
         drop(facts);
         current::enter(&self.world)
     }

@@ -69,7 +69,8 @@ pub(super) struct Facts {
     pub(super) programs: Programs,
     pub(super) commands: Vec<CommandLine>,
     pub(super) running: Vec<Running>,
-    /// The sources, and the private copies of them that programs got in this call.
+    /// The sources, and the private copies of them that programs got in this
+    /// deployment.
     pub(super) sources: Vec<PathBuf>,
     pub(super) copies: BTreeMap<PathBuf, TempDir>,
     pub(super) scratch: TempDir,
@@ -113,6 +114,14 @@ impl World {
             }),
             changed: Condvar::new(),
         }
+    }
+
+    /// Takes away what belonged to a deployment that is over: the state of each scope
+    /// is kept under its own id, so only the files.
+    pub(super) fn end_deployment(&self) {
+        let mut facts = self.facts();
+        facts.copies.clear();
+        facts.scratch = tempfile::tempdir().expect("a temporary directory");
     }
 
     /// A plugin that panicked under the lock is the test's own failure, which must
@@ -211,7 +220,7 @@ impl World {
 impl Facts {
     /// Whose values a scope means in this call; a refusal if it may not be used.
     fn owner(&self, scope: Scope, write: bool) -> Result<Owner, Refusal> {
-        let refused = |why: &str| Err(Refusal::Invalid(why.to_owned()));
+        let refused = |why: &str| Err(Refusal::Denied(why.to_owned()));
         match (&self.call, scope) {
             (Call::Describe, _) => refused("there is no state in `describe`"),
             (Call::Plan, _) if write => refused("the state can only be read while planning"),

@@ -170,6 +170,7 @@ impl FakeHost {
             .unwrap_or(0);
         self.deployment.id = format!("deployment-{}", number + 1);
         self.last_stage = None;
+        self.world.end_deployment();
     }
 
     fn make_source(&mut self, commit_hash: &str, files: &[(&str, &str)]) -> Source {
@@ -231,7 +232,8 @@ impl FakeHost {
     }
 
     /// Lets the plugin start this program, and really runs it: below a source in a
-    /// private copy, with the environment that the plugin gives and `PATH`.
+    /// private copy that lasts for the deployment, with the environment that the
+    /// plugin gives and `PATH`.
     pub fn run_really(&mut self, program: &str) {
         self.world
             .facts()
