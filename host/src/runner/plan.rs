@@ -28,7 +28,7 @@ impl Runner {
             deployment: id.clone(),
             stage: None,
         };
-        let log = Arc::new(LogWriter::new(self.store.clone(), key, None, 0, now));
+        let log = Arc::new(LogWriter::new(self.store.clone(), key, None, 0, Arc::new(now)));
         let made = self.plan_with(&deployment, CallLog::Stored(log.clone())).await;
         match &made {
             Ok(plan) => log.write(Severity::Success, &plan.summary),

@@ -14,36 +14,36 @@ use crate::plugins::Registered;
 /// A plugin that serves, and its entry in the host's configuration. Cheap to
 /// clone.
 #[derive(Clone, Debug)]
-pub struct Provider {
+pub(crate) struct Provider {
     /// The plugin.
-    pub registered: Arc<Registered>,
+    pub(crate) registered: Arc<Registered>,
     /// Its entry. A plugin without one has the default: no grants.
-    pub settings: Arc<PluginConfig>,
+    pub(crate) settings: Arc<PluginConfig>,
 }
 
 impl Provider {
     /// Its key.
-    pub fn key(&self) -> &PluginKey {
+    pub(crate) fn key(&self) -> &PluginKey {
         self.registered.key()
     }
 
     /// What answers the calls.
-    pub fn plugin(&self) -> &dyn Plugin {
+    pub(crate) fn plugin(&self) -> &dyn Plugin {
         &**self.registered.plugin()
     }
 
     /// What it says of itself.
-    pub fn manifest(&self) -> &Manifest {
+    pub(crate) fn manifest(&self) -> &Manifest {
         self.registered.manifest()
     }
 
     /// Its `config`, an object.
-    pub fn config(&self) -> Value {
+    pub(crate) fn config(&self) -> Value {
         object(&self.settings.config)
     }
 
     /// Its deploy targets, or those of them that an application names.
-    pub fn targets(&self, names: Option<&[String]>) -> Vec<DeployTarget> {
+    pub(crate) fn targets(&self, names: Option<&[String]>) -> Vec<DeployTarget> {
         self.settings
             .deploy_targets
             .iter()
@@ -68,7 +68,7 @@ pub(crate) fn object(node: &Node) -> Value {
 
 /// Where the runner gets plugins from.
 #[async_trait]
-pub trait Providers: Send + Sync + fmt::Debug {
+pub(crate) trait Providers: Send + Sync + fmt::Debug {
     /// Those that serve now, in the order of their keys.
     fn all(&self) -> Vec<Provider>;
 

@@ -62,7 +62,7 @@ impl Runner {
             key,
             Some(fence.clone()),
             stage.attempt.number,
-            now,
+            Arc::new(now),
         ));
         let returned = self.call(&deployment, stage, &fence, &log, stop).await;
         let event = match returned {

@@ -137,7 +137,7 @@ fn owner_of<'a>(all: &'a [Provider], stage: &str) -> Result<&'a Provider, String
     if let Some(provider) = rollback {
         return Err(format!(
             "it is a rollback stage: plugin `{}` adds it by itself; remove it here",
-            provider.key
+            provider.key()
         ));
     }
     let mut help = match nearest(stage, defined.keys().copied()) {

@@ -80,7 +80,7 @@ impl SqliteStore {
     fn open_with(path: &Path, patience: Duration) -> Result<Self, StoreError> {
         let connection = open::writing(path, patience)?;
         let file: Arc<Path> = Arc::from(path);
-        let directory = open::files_directory(path).join("hosts");
+        let directory = files_directory(path).join("hosts");
         let beside = |error| {
             StoreError::Open(format!(
                 "the directory {} can't be used: {error}; give this user the right to write it",
