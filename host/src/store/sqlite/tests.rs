@@ -10,9 +10,9 @@ use tempfile::TempDir;
 
 use super::schema::pragma;
 use super::*;
-use crate::model::{DeploymentStatus, LogLine, Severity};
+use crate::model::{Deployment, DeploymentStatus, Digest, LogLine, Severity, Timestamp};
 use crate::store::conformance::{deployment, every_promise};
-use crate::store::{Lease, Leased};
+use crate::store::{Change, Holder, Lease, Leased, LogKey, Store};
 
 every_promise!(store);
 
@@ -132,6 +132,19 @@ async fn a_write_whose_asker_is_gone_is_still_done() {
     other.execute_batch("COMMIT").unwrap();
     store.renew("nobody", Timestamp(0)).await.unwrap();
     assert_eq!(store.load(&new.id).await.unwrap(), Some(new));
+}
+
+#[tokio::test]
+async fn a_write_that_changes_nothing_costs_no_commit_and_wakes_nobody() {
+    let (store, _directory) = store();
+    let mut changes = store.changes();
+    // The first look of the writing thread, which tells once.
+    changes.changed().await.unwrap();
+    let before = store.commits();
+    store.renew("nobody", Timestamp(0)).await.unwrap();
+    store.components_prune().await.unwrap();
+    assert_eq!(store.commits(), before);
+    assert!(!changes.has_changed().unwrap());
 }
 
 #[tokio::test]
