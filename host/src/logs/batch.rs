@@ -10,11 +10,12 @@ use crate::model::LogLine;
 /// 100 ms after it was written; this leaves half of that for storing.
 pub(super) const DELAY: Duration = Duration::from_millis(50);
 
-/// The size from which a batch does not wait, and at which it ends.
-pub(super) const LARGE: usize = 256 << 10;
+/// The size from which a batch does not wait, and at which it ends. Each waits for
+/// the disk once: smaller ones would make that the limit of a flood.
+pub(super) const LARGE: usize = 1 << 20;
 
 /// How much may wait, or be on its way, before writers are to wait.
-pub(super) const ROOM: usize = 4 << 20;
+pub(super) const ROOM: usize = 4 * LARGE;
 
 /// What a line costs beside its text.
 const COST: usize = size_of::<LogLine>();

@@ -10,7 +10,7 @@ use tempfile::TempDir;
 
 use super::schema::pragma;
 use super::*;
-use crate::model::{Deployment, DeploymentStatus, Digest, LogLine, Severity, Timestamp};
+use crate::model::{Deployment, DeploymentStatus, Digest, EventKind, LogLine, Severity, Timestamp};
 use crate::store::conformance::{deployment, every_promise};
 use crate::store::{Change, Holder, Lease, Leased, LogKey, Store};
 
@@ -96,6 +96,47 @@ async fn what_is_queued_together_is_committed_together_and_each_gets_its_own_ans
     assert_eq!(store.commits() - before, 1);
     assert_eq!(store.find("", 100).await.unwrap().len(), 14);
     assert_eq!(store.events(None, 0, 100).await.unwrap().len(), 14);
+}
+
+#[tokio::test]
+async fn a_piece_of_work_that_fails_half_way_takes_back_its_own_writes_and_no_others() {
+    let (store, other, _directory) = locked(PATIENCE);
+    let (first, last) = (deployment("d1", "site"), deployment("d3", "site"));
+    let fails = |fault: fault::Fault| {
+        store.writer.write("half".to_owned(), move |c| {
+            let rows = changes::Rows::whole(&deployment("d2", "site"))?;
+            let event = EventKind::Deployment {
+                status: DeploymentStatus::Planning,
+                reason: String::new(),
+            };
+            changes::create(c, &rows, &event)?;
+            Err(fault.clone())
+        })
+    };
+    let mut writes: Vec<Pending<'_, ()>> = vec![
+        store.create(&first),
+        Box::pin(fails(fault::Fault::Stale)),
+        Box::pin(fails(rusqlite::Error::InvalidQuery.into())),
+        store.create(&last),
+    ];
+    writes.iter_mut().for_each(queue);
+    other.execute_batch("COMMIT").unwrap();
+    let mut results = Vec::new();
+    for write in writes {
+        results.push(write.await);
+    }
+    assert!(matches!(
+        results.as_slice(),
+        [
+            Ok(()),
+            Err(StoreError::Stale),
+            Err(StoreError::Failed { .. }),
+            Ok(())
+        ]
+    ));
+    let ids = store.find("", 10).await.unwrap();
+    assert_eq!(ids, [first.id, last.id]);
+    assert_eq!(store.events(None, 0, 10).await.unwrap().len(), 2);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
