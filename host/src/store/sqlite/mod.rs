@@ -20,6 +20,8 @@ mod opening_tests;
 mod readers;
 mod rows;
 mod schema;
+#[cfg(test)]
+mod sharing_tests;
 mod state;
 #[cfg(test)]
 mod tests;
