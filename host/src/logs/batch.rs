@@ -84,10 +84,6 @@ impl Waiting {
     pub(super) fn is_full(&self) -> bool {
         self.size + self.taken > ROOM
     }
-
-    pub(super) fn is_empty(&self) -> bool {
-        self.lines.is_empty()
-    }
 }
 
 fn size(line: &LogLine) -> usize {
@@ -137,7 +133,7 @@ mod tests {
         assert_eq!(waiting.due(), Some(start));
         let mut numbers = Vec::new();
         let mut parts = 0;
-        while !waiting.is_empty() {
+        while waiting.due().is_some() {
             let part = waiting.take();
             assert!(part.iter().map(size).sum::<usize>() < LARGE + size(&part[0]));
             numbers.extend(part.iter().map(|line| line.number));
@@ -154,7 +150,7 @@ mod tests {
         while !waiting.is_full() {
             waiting.push(line(0, 100_000), start);
         }
-        while !waiting.is_empty() {
+        while waiting.due().is_some() {
             waiting.take();
         }
         assert!(waiting.is_full());
