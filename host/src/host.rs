@@ -184,6 +184,10 @@ impl HostBuilder {
         if let Some(file) = self.state_file {
             config.state_file = file;
         }
+        // The process may change its directory later on.
+        if let Ok(file) = std::path::absolute(&config.state_file) {
+            config.state_file = file;
+        }
         let files = files_directory(&config.state_file);
         let store = match self.store {
             Some(store) => store,
@@ -214,10 +218,9 @@ impl HostBuilder {
 /// The host's own files, which are no part of what it deploys even when they lie
 /// in the same directory.
 fn state_files(state: &Path) -> Vec<PathBuf> {
-    let absolute = std::path::absolute(state).unwrap_or_else(|_| state.to_owned());
-    let parent = absolute.parent().unwrap_or(Path::new("/"));
+    let parent = state.parent().unwrap_or(Path::new("/"));
     let parent = parent.canonicalize().unwrap_or_else(|_| parent.to_owned());
-    let name = absolute.file_name().unwrap_or_default().to_string_lossy();
+    let name = state.file_name().unwrap_or_default().to_string_lossy();
     ["", "-wal", "-shm", "-files"]
         .iter()
         .map(|suffix| parent.join(format!("{name}{suffix}")))

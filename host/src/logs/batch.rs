@@ -10,11 +10,12 @@ use crate::model::LogLine;
 /// 100 ms after it was written; this leaves half of that for storing.
 pub(super) const DELAY: Duration = Duration::from_millis(50);
 
-/// The size from which a batch does not wait, and at which it ends.
-pub(super) const LARGE: usize = 256 << 10;
+/// The size from which a batch does not wait, and at which it ends. Each waits for
+/// the disk once: smaller ones would make that the limit of a flood.
+pub(super) const LARGE: usize = 1 << 20;
 
 /// How much may wait, or be on its way, before writers are to wait.
-pub(super) const ROOM: usize = 4 << 20;
+pub(super) const ROOM: usize = 4 * LARGE;
 
 /// What a line costs beside its text.
 const COST: usize = size_of::<LogLine>();
@@ -83,10 +84,6 @@ impl Waiting {
     pub(super) fn is_full(&self) -> bool {
         self.size + self.taken > ROOM
     }
-
-    pub(super) fn is_empty(&self) -> bool {
-        self.lines.is_empty()
-    }
 }
 
 fn size(line: &LogLine) -> usize {
@@ -136,7 +133,7 @@ mod tests {
         assert_eq!(waiting.due(), Some(start));
         let mut numbers = Vec::new();
         let mut parts = 0;
-        while !waiting.is_empty() {
+        while waiting.due().is_some() {
             let part = waiting.take();
             assert!(part.iter().map(size).sum::<usize>() < LARGE + size(&part[0]));
             numbers.extend(part.iter().map(|line| line.number));
@@ -153,7 +150,7 @@ mod tests {
         while !waiting.is_full() {
             waiting.push(line(0, 100_000), start);
         }
-        while !waiting.is_empty() {
+        while waiting.due().is_some() {
             waiting.take();
         }
         assert!(waiting.is_full());

@@ -3,6 +3,7 @@
 use std::future::poll_fn;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures_util::Stream;
 use tempfile::TempDir;
@@ -76,7 +77,11 @@ fn lines(store: &Arc<dyn Store>, stage: Option<&str>, from: u64) -> Lines {
 }
 
 async fn next(lines: &mut Lines) -> Option<(u64, String)> {
-    let line = poll_fn(|context| lines.as_mut().poll_next(context)).await?;
+    let line = poll_fn(|context| lines.as_mut().poll_next(context));
+    // Rather a failure than a test that hangs.
+    let line = tokio::time::timeout(Duration::from_secs(60), line)
+        .await
+        .expect("a line or the end comes")?;
     let line = line.unwrap();
     Some((line.number, line.text))
 }

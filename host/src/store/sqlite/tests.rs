@@ -1,6 +1,5 @@
 //! What only this store promises, beside what every store does.
 
-use std::fs;
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
@@ -10,13 +9,13 @@ use tempfile::TempDir;
 
 use super::schema::pragma;
 use super::*;
-use crate::model::{DeploymentStatus, LogLine, Severity};
+use crate::model::{Deployment, DeploymentStatus, Digest, EventKind, LogLine, Severity, Timestamp};
 use crate::store::conformance::{deployment, every_promise};
-use crate::store::{Lease, Leased};
+use crate::store::{LogKey, Store};
 
 every_promise!(store);
 
-fn store() -> (SqliteStore, TempDir) {
+pub(super) fn store() -> (SqliteStore, TempDir) {
     let directory = tempfile::tempdir().unwrap();
     let store = SqliteStore::open(directory.path().join("state.db")).unwrap();
     (store, directory)
@@ -98,6 +97,47 @@ async fn what_is_queued_together_is_committed_together_and_each_gets_its_own_ans
     assert_eq!(store.events(None, 0, 100).await.unwrap().len(), 14);
 }
 
+#[tokio::test]
+async fn a_piece_of_work_that_fails_half_way_takes_back_its_own_writes_and_no_others() {
+    let (store, other, _directory) = locked(PATIENCE);
+    let (first, last) = (deployment("d1", "site"), deployment("d3", "site"));
+    let fails = |fault: fault::Fault| {
+        store.writer.write("half".to_owned(), move |c| {
+            let rows = changes::Rows::whole(&deployment("d2", "site"))?;
+            let event = EventKind::Deployment {
+                status: DeploymentStatus::Planning,
+                reason: String::new(),
+            };
+            changes::create(c, &rows, &event)?;
+            Err(fault.clone())
+        })
+    };
+    let mut writes: Vec<Pending<'_, ()>> = vec![
+        store.create(&first),
+        Box::pin(fails(fault::Fault::Stale)),
+        Box::pin(fails(rusqlite::Error::InvalidQuery.into())),
+        store.create(&last),
+    ];
+    writes.iter_mut().for_each(queue);
+    other.execute_batch("COMMIT").unwrap();
+    let mut results = Vec::new();
+    for write in writes {
+        results.push(write.await);
+    }
+    assert!(matches!(
+        results.as_slice(),
+        [
+            Ok(()),
+            Err(StoreError::Stale),
+            Err(StoreError::Failed { .. }),
+            Ok(())
+        ]
+    ));
+    let ids = store.find("", 10).await.unwrap();
+    assert_eq!(ids, [first.id, last.id]);
+    assert_eq!(store.events(None, 0, 10).await.unwrap().len(), 2);
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn sixteen_tasks_that_write_at_once_are_all_answered_and_share_their_commits() {
     let (store, _directory) = store();
@@ -132,6 +172,19 @@ async fn a_write_whose_asker_is_gone_is_still_done() {
     other.execute_batch("COMMIT").unwrap();
     store.renew("nobody", Timestamp(0)).await.unwrap();
     assert_eq!(store.load(&new.id).await.unwrap(), Some(new));
+}
+
+#[tokio::test]
+async fn a_write_that_changes_nothing_costs_no_commit_and_wakes_nobody() {
+    let (store, _directory) = store();
+    let mut changes = store.changes();
+    // The first look of the writing thread, which tells once.
+    changes.changed().await.unwrap();
+    let before = store.commits();
+    store.renew("nobody", Timestamp(0)).await.unwrap();
+    store.components_prune().await.unwrap();
+    assert_eq!(store.commits(), before);
+    assert!(!changes.has_changed().unwrap());
 }
 
 #[tokio::test]
@@ -215,98 +268,6 @@ async fn a_file_that_stays_locked_is_an_error_that_says_so_and_nothing_is_stored
 }
 
 #[tokio::test]
-async fn what_one_store_writes_another_on_the_same_file_sees_and_is_told() {
-    let (one, _directory) = store();
-    let two = SqliteStore::open(one.path()).unwrap();
-    for round in 0..2 {
-        // In the second round, nobody has looked for a while.
-        let mut changes = two.changes();
-        for n in 0..3 {
-            changes.borrow_and_update();
-            let new = deployment(&format!("{round}-{n}"), "site");
-            one.create(&new).await.unwrap();
-            tokio::time::timeout(PATIENCE, changes.changed())
-                .await
-                .expect("it is told")
-                .unwrap();
-            assert_eq!(two.load(&new.id).await.unwrap(), Some(new));
-        }
-    }
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn of_two_stores_that_change_the_same_deployment_one_wins_each_version() {
-    let (one, _directory) = store();
-    let two = SqliteStore::open(one.path()).unwrap();
-    one.create(&deployment("d", "site")).await.unwrap();
-    let count = async |store: &SqliteStore| {
-        let mut wins = 0;
-        for _ in 0..50 {
-            let mut new = store.load(&"d".into()).await.unwrap().unwrap();
-            new.version += 1;
-            let change = Change {
-                deployment: new,
-                stages: Vec::new(),
-                events: Vec::new(),
-                due: None,
-                taken: Vec::new(),
-                released: Vec::new(),
-                at: Timestamp(0),
-            };
-            let holder = Holder {
-                owner: store.owner().to_owned(),
-                until: Timestamp(0),
-            };
-            match store.apply(&change, &holder).await {
-                Ok(()) => wins += 1,
-                Err(StoreError::Conflict) => {}
-                Err(error) => panic!("{error}"),
-            }
-        }
-        wins
-    };
-    let (first, second) = tokio::join!(count(&one), count(&two));
-    let stored = one.load(&"d".into()).await.unwrap().unwrap();
-    assert_eq!(stored.version, 1 + first + second);
-}
-
-#[tokio::test]
-async fn a_lease_of_a_store_that_is_gone_has_lapsed_at_once() {
-    let (one, _directory) = store();
-    let two = SqliteStore::open(one.path()).unwrap();
-    one.create(&deployment("d", "site")).await.unwrap();
-    let mut new = one.load(&"d".into()).await.unwrap().unwrap();
-    new.version += 1;
-    let change = Change {
-        deployment: new,
-        stages: Vec::new(),
-        events: Vec::new(),
-        due: None,
-        taken: vec![Leased::Plan],
-        released: Vec::new(),
-        at: Timestamp(0),
-    };
-    let holder = Holder {
-        owner: one.owner().to_owned(),
-        until: Timestamp(1_000),
-    };
-    one.apply(&change, &holder).await.unwrap();
-    let lease: Lease = two.leases(&"d".into()).await.unwrap().remove(0);
-    let now = Timestamp(10);
-    assert!(!two.has_lapsed(&lease, now).await.unwrap());
-    assert!(two.due(now, 10).await.unwrap().is_empty());
-    assert_eq!(two.next_due().await.unwrap(), Some(lease.until));
-    drop(one);
-    // A third one, which tidies up, must not tidy that away.
-    let three = SqliteStore::open(two.path()).unwrap();
-    for store in [&two, &three] {
-        assert!(store.has_lapsed(&lease, now).await.unwrap());
-        assert_eq!(store.due(now, 10).await.unwrap(), ["d".into()]);
-        assert_eq!(store.next_due().await.unwrap(), Some(Timestamp(0)));
-    }
-}
-
-#[tokio::test]
 async fn a_store_that_is_opened_again_has_kept_everything_and_has_a_new_owner() {
     let (store, _directory) = store();
     let path = store.path().to_owned();
@@ -338,22 +299,6 @@ async fn a_store_that_is_opened_again_has_kept_everything_and_has_a_new_owner() 
     assert_eq!(store.log_read(&key, 0, 10).await.unwrap(), lines);
     assert_eq!(store.events(None, 0, 10).await.unwrap(), events);
     assert!(store.component(&"c".into()).await.unwrap().is_some());
-}
-
-#[tokio::test]
-async fn the_files_beside_the_database_are_where_they_are_said_to_be_and_tidied() {
-    let (store, _directory) = store();
-    let hosts = store.files_directory().join("hosts");
-    assert!(store.files_directory().ends_with("state.db-files"));
-    let lock = |store: &SqliteStore| hosts.join(format!("{}.lock", store.owner()));
-    let first = lock(&store);
-    assert!(first.exists());
-    let path = store.path().to_owned();
-    drop(store);
-    let store = SqliteStore::open(path).unwrap();
-    assert!(!first.exists());
-    assert!(lock(&store).exists());
-    assert_eq!(fs::read_dir(&hosts).unwrap().count(), 1);
 }
 
 #[tokio::test]

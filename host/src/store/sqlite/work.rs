@@ -8,6 +8,24 @@ use super::rows::{from_limit, from_time, number, to_leased, to_time};
 use crate::model::{DeploymentId, Timestamp};
 use crate::store::Lease;
 
+const DUE: &str = "
+    SELECT due_at, number FROM deployments WHERE due_at <= ?1 ORDER BY due_at LIMIT ?2";
+
+/// One deployment may have several leases.
+const LAPSED: &str = "
+    SELECT min(until), deployment FROM leases WHERE until <= ?1
+    GROUP BY deployment ORDER BY 1 LIMIT ?2";
+
+/// Each of the two is the first entry of an index.
+const NEXT: &str = "
+    SELECT min(time) FROM (
+        SELECT * FROM (SELECT due_at AS time FROM deployments
+            WHERE due_at IS NOT NULL ORDER BY due_at LIMIT 1)
+        UNION ALL
+        SELECT * FROM (SELECT until FROM leases ORDER BY until LIMIT 1))";
+
+const UNFINISHED: &str = "SELECT EXISTS (SELECT 1 FROM deployments WHERE unfinished)";
+
 /// The deployments with work that is due, earliest first.
 pub(super) fn due(
     connection: &Connection,
@@ -17,12 +35,7 @@ pub(super) fn due(
 ) -> Result<Vec<DeploymentId>, Fault> {
     let (now, rows) = (from_time(now), from_limit(limit));
     let mut due: Vec<(i64, i64)> = Vec::new();
-    for sql in [
-        "SELECT due_at, number FROM deployments WHERE due_at <= ?1 ORDER BY due_at LIMIT ?2",
-        // One deployment may have several.
-        "SELECT min(until), deployment FROM leases WHERE until <= ?1
-             GROUP BY deployment ORDER BY 1 LIMIT ?2",
-    ] {
+    for sql in [DUE, LAPSED] {
         let mut statement = connection.prepare_cached(sql)?;
         let found = statement.query_map((now, rows), |row| Ok((row.get(0)?, row.get(1)?)))?;
         for row in found {
@@ -56,15 +69,8 @@ pub(super) fn next_due(connection: &Connection, hosts: &Hosts) -> Result<Option<
     if !gone(connection, hosts)?.is_empty() {
         return Ok(Some(Timestamp(0)));
     }
-    // Each of the two is the first entry of an index.
     let next: Option<i64> = connection
-        .prepare_cached(
-            "SELECT min(time) FROM (
-                 SELECT * FROM (SELECT due_at AS time FROM deployments
-                     WHERE due_at IS NOT NULL ORDER BY due_at LIMIT 1)
-                 UNION ALL
-                 SELECT * FROM (SELECT until FROM leases ORDER BY until LIMIT 1))",
-        )?
+        .prepare_cached(NEXT)?
         .query_row([], |row| row.get(0))?;
     Ok(next.map(to_time))
 }
@@ -86,7 +92,7 @@ pub(super) fn owners(connection: &Connection) -> Result<Vec<String>, Fault> {
 /// Whether any deployment is not yet at its end.
 pub(super) fn has_unfinished(connection: &Connection) -> Result<bool, Fault> {
     Ok(connection
-        .prepare_cached("SELECT EXISTS (SELECT 1 FROM deployments WHERE unfinished)")?
+        .prepare_cached(UNFINISHED)?
         .query_row([], |row| row.get(0))?)
 }
 
@@ -115,4 +121,41 @@ pub(super) fn leases(connection: &Connection, id: &DeploymentId) -> Result<Vec<L
         })
     })?;
     Ok(leases.collect::<Result<_, _>>()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::sqlite::schema;
+
+    /// The steps that SQLite takes for a statement.
+    fn plan(connection: &Connection, sql: &str) -> Vec<String> {
+        let mut statement = connection
+            .prepare(&format!("EXPLAIN QUERY PLAN {sql}"))
+            .unwrap();
+        let nothing = (1..=statement.parameter_count()).map(|_| None::<i64>);
+        let nothing = rusqlite::params_from_iter(nothing);
+        let steps = statement.query_map(nothing, |row| row.get(3)).unwrap();
+        steps.collect::<Result<_, _>>().unwrap()
+    }
+
+    #[test]
+    fn what_is_asked_all_the_time_reads_indexes_that_finished_deployments_are_not_in() {
+        let mut connection = Connection::open_in_memory().unwrap();
+        schema::migrate(&mut connection, "memory".as_ref()).unwrap();
+        for (sql, index) in [
+            (DUE, "deployments_due"),
+            (NEXT, "deployments_due"),
+            (UNFINISHED, "deployments_unfinished"),
+        ] {
+            let plan = plan(&connection, sql);
+            let mut on_deployments = plan.iter().filter(|step| step.contains("deployments"));
+            assert!(on_deployments.all(|step| step.contains(index)), "{plan:?}");
+            assert!(plan.iter().any(|step| step.contains(index)), "{plan:?}");
+            assert!(
+                !plan.iter().any(|step| step.contains("TEMP B-TREE")),
+                "{plan:?}"
+            );
+        }
+    }
 }

@@ -271,9 +271,10 @@ impl Thread {
     /// Does all that is queued, in one transaction.
     fn group(&mut self, first: Box<dyn Work>) {
         let mut group = Vec::new();
-        if let Err(fault) = self.begin() {
-            return first.answer(Some(&fault));
-        }
+        let before = match self.begin() {
+            Ok(before) => before,
+            Err(fault) => return first.answer(Some(&fault)),
+        };
         let mut next = Some(first);
         let mut result = Ok(());
         while let Some(mut work) = next.take() {
@@ -289,7 +290,7 @@ impl Thread {
                 }
             }
         }
-        match result.and_then(|()| self.commit()) {
+        match result.and_then(|()| self.commit(before)) {
             Ok(()) => group.into_iter().for_each(|work| work.answer(None)),
             // The fault may be that of one piece only, such as one that is too
             // large for what is left of the disk: the others shall not suffer.
@@ -300,15 +301,16 @@ impl Thread {
 
     /// Does one piece of work in a transaction of its own.
     fn alone(&mut self, mut work: Box<dyn Work>) {
-        let result = self
-            .begin()
-            .and_then(|()| self.run_in_savepoint(work.as_mut()))
-            .and_then(|()| self.commit());
+        let result = self.begin().and_then(|before| {
+            self.run_in_savepoint(work.as_mut())?;
+            self.commit(before)
+        });
         work.answer(result.err().as_ref());
     }
 
-    /// Begins a transaction, waiting for another process's lock.
-    fn begin(&self) -> Result<(), Fault> {
+    /// Begins a transaction, waiting for another process's lock; how many changes
+    /// were made before it.
+    fn begin(&self) -> Result<u64, Fault> {
         // Nothing is open, unless a fault left it so.
         self.abandon();
         let started = Instant::now();
@@ -317,7 +319,7 @@ impl Thread {
                 Err(fault) if fault.is_busy() && started.elapsed() < self.patience => {
                     thread::sleep(RETRY_EVERY);
                 }
-                result => return result,
+                result => return result.map(|()| self.connection.total_changes()),
             }
         }
     }
@@ -337,9 +339,11 @@ impl Thread {
         self.execute("RELEASE work")
     }
 
-    fn commit(&self) -> Result<(), Fault> {
+    fn commit(&self, before: u64) -> Result<(), Fault> {
         let result = self.execute("COMMIT");
         match &result {
+            // Such as a renewal where there is no lease.
+            Ok(()) if self.connection.total_changes() == before => {}
             Ok(()) => {
                 self.commits.fetch_add(1, Ordering::SeqCst);
                 self.tell();
