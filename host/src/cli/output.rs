@@ -246,7 +246,8 @@ pub(super) fn line_colour(severity: model::Severity) -> Option<Colour> {
 pub(super) fn short(duration: Duration) -> String {
     let seconds = duration.as_secs();
     match seconds {
-        0..60 => format!("{:.1}s", duration.as_secs_f64()),
+        0 => format!("{}ms", duration.as_millis()),
+        1..60 => format!("{:.1}s", duration.as_secs_f64()),
         60..3600 => format!("{}m{:02}s", seconds / 60, seconds % 60),
         3600..86400 => format!("{}h{:02}m", seconds / 3600, seconds % 3600 / 60),
         _ => format!("{}d{:02}h", seconds / 86400, seconds % 86400 / 3600),

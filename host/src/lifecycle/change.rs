@@ -42,13 +42,14 @@ impl Change {
         let mut events = Vec::new();
         let mut taken = Vec::new();
         let mut released = Vec::new();
-        // A deployment that begins something says so before its stages do, one
-        // that ends says so after them.
+        // A deployment that starts to run says so before its stages do; whatever
+        // else becomes of it follows from what became of them.
         let status = (old.status != new.status).then(|| EventKind::Deployment {
             status: new.status,
             reason: new.reason.clone(),
         });
-        if !new.status.is_final() {
+        let starts = new.status == DeploymentStatus::Running;
+        if starts {
             events.extend(status.clone());
         }
         for (place, stage) in new.stages.iter().enumerate() {
@@ -78,7 +79,7 @@ impl Change {
                 released.push(Leased::Stage(stage.id.clone()));
             }
         }
-        if new.status.is_final() {
+        if !starts {
             events.extend(status);
         }
         if new.plan_attempt > old.plan_attempt {

@@ -42,6 +42,7 @@ use wasi::io::poll;
 
 struct Probe;
 
+#[cfg(target_family = "wasm")]
 export!(Probe);
 
 impl manifest::Guest for Probe {
