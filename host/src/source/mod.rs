@@ -9,6 +9,8 @@
 mod git;
 mod local;
 mod snapshot;
+#[cfg(test)]
+mod tests;
 mod tree;
 
 use std::fmt;
