@@ -96,7 +96,12 @@ impl Project {
     pub fn git(&self, directory: &str, arguments: &[&str]) -> String {
         let output = Command::new("git")
             .args(["-c", "user.name=Ada", "-c", "user.email=ada@localhost"])
-            .args(["-c", "init.defaultBranch=main", "-c", "commit.gpgSign=false"])
+            .args([
+                "-c",
+                "init.defaultBranch=main",
+                "-c",
+                "commit.gpgSign=false",
+            ])
             .args(arguments)
             .current_dir(self.path(directory))
             .env("GIT_CONFIG_GLOBAL", "/dev/null")

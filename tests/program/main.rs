@@ -1,6 +1,8 @@
 //! The built program over the built plugins, as people use it: what it prints, how
 //! it ends, what it leaves behind.
 
+mod leaving;
+mod logs;
 mod planning;
 mod skipping;
 mod story;

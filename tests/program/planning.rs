@@ -26,7 +26,10 @@ fn rule_1_the_strategy_that_was_asked_for_overrides_all_others() {
     let project = Project::with(&["probe"]);
     project.application(&format!("planner: {{ alwaysUsePipeline: true }}\n{PROBE}"));
     let plan = project.plan(&["--strategy", "quick-sync"]);
-    assert_eq!(strategy(&plan), ("quick-sync", "quick sync, as was asked for"));
+    assert_eq!(
+        strategy(&plan),
+        ("quick-sync", "quick sync, as was asked for")
+    );
     assert_eq!(texts(&plan["stages"], "name"), ["PROBE", "PROBE_ROLLBACK"]);
     assert_eq!(plan["trigger"]["strategy"], "quick-sync");
 }
@@ -64,10 +67,16 @@ fn rule_4_the_commit_message_decides_pipeline_first_unless_a_person_asked() {
     committed(&project, "big change");
     let plan = project.plan(&["--commit", "main~1"]);
     assert_eq!(strategy(&plan).0, "quick-sync");
-    assert!(strategy(&plan).1.contains("commitMatcher.quickSync"), "{plan}");
+    assert!(
+        strategy(&plan).1.contains("commitMatcher.quickSync"),
+        "{plan}"
+    );
     let plan = project.plan(&["--commit", "main"]);
     assert_eq!(strategy(&plan).0, "pipeline");
-    assert!(strategy(&plan).1.contains("commitMatcher.pipeline"), "{plan}");
+    assert!(
+        strategy(&plan).1.contains("commitMatcher.pipeline"),
+        "{plan}"
+    );
     let plan = project.plan(&["--commit", "main", "--commander", "ada"]);
     assert_eq!(strategy(&plan).0, "quick-sync");
     assert!(strategy(&plan).1.contains("first deployment"), "{plan}");
@@ -80,7 +89,10 @@ fn rule_5_a_first_deployment_is_quick_sync_if_a_plugin_has_stages_for_it() {
     let plan = project.application(PROBE).plan(&[]);
     assert_eq!(
         strategy(&plan),
-        ("quick-sync", "quick sync, since this is the first deployment")
+        (
+            "quick-sync",
+            "quick sync, since this is the first deployment"
+        )
     );
 }
 
@@ -119,7 +131,11 @@ plugins:
     project.write("app/index.html", "one");
     fs::create_dir(project.path("waiting")).unwrap();
     for plugin in ["wait.wasm", "probe.wasm"] {
-        fs::copy(project.path("plugins").join(plugin), project.path("waiting").join(plugin)).unwrap();
+        fs::copy(
+            project.path("plugins").join(plugin),
+            project.path("waiting").join(plugin),
+        )
+        .unwrap();
     }
     project.write(
         "only.yaml",
@@ -145,7 +161,12 @@ fn rules_6_and_7_the_plugins_decide_in_the_order_of_the_pipeline_and_without_an_
     let plan = |config: &str, stages: &str| {
         project.write("app/app.yaml", application(stages));
         let planned = project.run(&[
-            "--output", "json", "--config", config, "plan", "app/app.yaml",
+            "--output",
+            "json",
+            "--config",
+            config,
+            "plan",
+            "app/app.yaml",
         ]);
         planned.exits(0).json()["deployment"].clone()
     };
@@ -161,10 +182,19 @@ fn rules_6_and_7_the_plugins_decide_in_the_order_of_the_pipeline_and_without_an_
     );
     let summary = "quick sync: 1 file changed, none removed";
     assert_eq!(strategy(&both), ("quick-sync", summary));
-    assert_eq!(texts(&both["stages"], "name"), ["SITE_SYNC", "SITE_ROLLBACK"]);
+    assert_eq!(
+        texts(&both["stages"], "name"),
+        ["SITE_SYNC", "SITE_ROLLBACK"]
+    );
     // The last answer counts, and pipeline ends the asking.
-    by_probe(&plan("stagewright.yaml", "[{ name: SITE_SYNC }, { name: PROBE }]"));
-    by_probe(&plan("stagewright.yaml", "[{ name: PROBE }, { name: SITE_SYNC }]"));
+    by_probe(&plan(
+        "stagewright.yaml",
+        "[{ name: SITE_SYNC }, { name: PROBE }]",
+    ));
+    by_probe(&plan(
+        "stagewright.yaml",
+        "[{ name: PROBE }, { name: SITE_SYNC }]",
+    ));
     // Nobody has an opinion.
     let none = plan("only.yaml", "[{ name: WAIT, with: { duration: 1s } }]");
     assert_eq!(
@@ -202,5 +232,8 @@ fn a_bad_commit_pattern_is_an_error_with_its_line() {
 fn what_is_planned_is_stored_nowhere() {
     let project = Project::with(&["probe"]);
     project.application(PROBE).plan(&[]);
-    project.run(&["deployments"]).exits(0).says("no deployments");
+    project
+        .run(&["deployments"])
+        .exits(0)
+        .says("no deployments");
 }

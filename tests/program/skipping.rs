@@ -64,7 +64,9 @@ fn paths_skip_only_when_every_changed_file_matches_and_never_on_a_first_deployme
         .run(&["run", "app.yaml", "--commit", "main"])
         .exits(0);
 
-    project.write("docs/deep/b.txt", "two").write("README.md", "two");
+    project
+        .write("docs/deep/b.txt", "two")
+        .write("README.md", "two");
     project.commit(".", "All match");
     let all = project.plan(&["--commit", "main"]);
     assert_eq!(skipped(&all), "all 2 changed files match `skipOn.paths`");
@@ -75,7 +77,11 @@ fn paths_skip_only_when_every_changed_file_matches_and_never_on_a_first_deployme
     assert_eq!(skipped(&one), &Value::Null, "{one}");
 
     let same = project.plan(&["--commit", "main~2"]);
-    assert_eq!(skipped(&same), &Value::Null, "no changed file is not all files");
+    assert_eq!(
+        skipped(&same),
+        &Value::Null,
+        "no changed file is not all files"
+    );
 }
 
 #[test]
@@ -95,7 +101,11 @@ fn a_quick_sync_and_a_rollback_know_neither_skip_on_nor_the_timeout_of_the_pipel
         stages
             .map(|stage| {
                 let name = stage["name"].as_str().expect("a name");
-                (name.to_owned(), stage["skip"].is_null(), stage["timeoutMs"].clone())
+                (
+                    name.to_owned(),
+                    stage["skip"].is_null(),
+                    stage["timeoutMs"].clone(),
+                )
             })
             .collect()
     };

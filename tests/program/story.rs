@@ -83,7 +83,11 @@ fn three_commits_go_live_are_changed_by_a_pipeline_and_rolled_back_to_the_second
     let failed = project.newest();
     assert_eq!(
         course(&failed),
-        ["SITE_STAGE succeeded", "SCRIPT_RUN failed", "SITE_ROLLBACK succeeded"]
+        [
+            "SITE_STAGE succeeded",
+            "SCRIPT_RUN failed",
+            "SITE_ROLLBACK succeeded"
+        ]
     );
     assert_eq!(failed["stages"][1]["exitCode"], 3);
     assert_eq!(failed["running"]["commit"], second.as_str());
@@ -93,9 +97,16 @@ fn three_commits_go_live_are_changed_by_a_pipeline_and_rolled_back_to_the_second
         .lines()
         .map(|row| row.split_whitespace().collect())
         .collect();
-    assert_eq!(rows[0][..4], ["DEPLOYMENT", "APPLICATION", "COMMIT", "STATUS"]);
+    assert_eq!(
+        rows[0][..4],
+        ["DEPLOYMENT", "APPLICATION", "COMMIT", "STATUS"]
+    );
     let statuses: Vec<&str> = rows[1..].iter().map(|row| row[3]).collect();
-    assert_eq!(statuses, ["failed", "succeeded", "succeeded"], "newest first");
+    assert_eq!(
+        statuses,
+        ["failed", "succeeded", "succeeded"],
+        "newest first"
+    );
     assert!(rows[3][4..].starts_with(&["quick", "sync"]), "{table}");
     assert_eq!(rows[2][4], "pipeline");
     assert_eq!(rows[2][2], &second[..12]);
