@@ -95,7 +95,7 @@ pub(super) fn read(directory: &Path, name: &str, largest: u64) -> Result<Content
     let too_large = |size: &str| {
         format!(
             "is too large: a plugin's file is limited to {}, and this has {size}; raise \
-             `limits.pluginSize` if it is meant to be so large",
+             `limits.maxPluginFileSize` if it is meant to be so large",
             bytes(largest)
         )
     };
