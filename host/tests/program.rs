@@ -2,7 +2,7 @@
 //! This is that test: with it, `cargo test --workspace` has built the program anew
 //! before the workspace's own tests of it start.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 /// The program that cargo built for this test.
@@ -17,7 +17,7 @@ fn the_program_is_where_the_workspaces_tests_look_for_it() {
         .map(|profile| profile.join("stagewright"));
     let built = Path::new(PROGRAM).canonicalize().expect("it was built");
     assert_eq!(
-        beside.and_then(|path| PathBuf::canonicalize(&path).ok()),
+        beside.and_then(|path| path.canonicalize().ok()),
         Some(built)
     );
 }

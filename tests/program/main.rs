@@ -1,8 +1,11 @@
 //! The built program over the built plugins, as people use it: what it prints, how
 //! it ends, what it leaves behind.
 
+mod bad_input;
+mod grants;
 mod leaving;
 mod logs;
+mod plan_errors;
 mod planning;
 mod skipping;
 mod story;
