@@ -8,11 +8,9 @@ use async_trait::async_trait;
 use serde::Serialize;
 use tokio::sync::Mutex;
 
-use crate::definition::{Access, HostConfig, PluginConfig, Source, Span};
+use crate::definition::{self, Access, HostConfig, Located, PluginConfig, Source, Span};
 use crate::error::Error;
-use crate::model::{
-    Capability, Digest, Manifest, PinnedPlugin, Plugin, PluginKey,
-};
+use crate::model::{Capability, Digest, Manifest, PinnedPlugin, Plugin, PluginKey};
 use crate::plugins::{DirectorySettings, PluginEntry, Registered, Registry};
 use crate::runner::providers::{Provider, Providers};
 use crate::sandbox::{self, GrantedDirectory, Grants, Sandbox, SandboxSettings};
@@ -83,7 +81,11 @@ impl Fleet {
         }
         let directory = DirectorySettings {
             path: config.plugins_directory.clone(),
-            entries: config.plugins.iter().map(|plugin| entry(config, plugin)).collect(),
+            entries: config
+                .plugins
+                .iter()
+                .map(|plugin| entry(config, plugin))
+                .collect(),
             origin: origin(config, None),
             largest_file: config.limits.max_plugin_file_size.bytes(),
         };
@@ -204,9 +206,7 @@ impl Providers for Fleet {
 
 /// A plugin's entry as the sandbox takes it.
 fn entry(config: &HostConfig, plugin: &PluginConfig) -> PluginEntry {
-    let texts = |list: &[crate::definition::Located<String>]| {
-        list.iter().map(|text| text.value.clone()).collect()
-    };
+    let texts = |list: &[Located<String>]| list.iter().map(|text| text.value.clone()).collect();
     let allow = &plugin.allow;
     let filesystem = allow
         .filesystem
@@ -227,16 +227,30 @@ fn entry(config: &HostConfig, plugin: &PluginConfig) -> PluginEntry {
             filesystem,
             stages: texts(&allow.stages),
         },
-        limits: sandbox::PluginLimits {
-            memory: plugin.limits.memory.bytes(),
-            ..sandbox::PluginLimits::default()
-        },
+        limits: limits(&plugin.limits),
+    }
+}
+
+/// A plugin's limits as the sandbox takes them.
+fn limits(limits: &definition::PluginLimits) -> sandbox::PluginLimits {
+    let size = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
+    sandbox::PluginLimits {
+        memory: limits.memory.bytes(),
+        table_elements: limits.table_elements.get().into(),
+        handles: size(limits.handles.get().into()),
+        output: size(limits.output.bytes()),
+        processes: size(limits.processes.get().into()),
+        captured: size(limits.captured.bytes()),
+        ..sandbox::PluginLimits::default()
     }
 }
 
 /// Where something is, or would be, configured.
 fn origin(config: &HostConfig, at: Option<Span>) -> String {
-    let file = config.source.as_ref().map_or("stagewright.yaml", Source::name);
+    let file = config
+        .source
+        .as_ref()
+        .map_or("stagewright.yaml", Source::name);
     match at {
         Some(span) => format!("{file}:{}", span.line),
         None => file.to_owned(),

@@ -4,9 +4,9 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError};
 
+use futures_util::stream::{BoxStream, Stream, StreamExt, TryStreamExt};
 use tokio::sync::{OnceCell, watch};
 use tokio::task::{AbortHandle, JoinHandle};
-use futures_util::stream::{BoxStream, Stream, StreamExt, TryStreamExt};
 
 use crate::definition::{Application, Diagnostics, HostConfig, Severity, Source as Text};
 use crate::error::Error;
@@ -438,6 +438,7 @@ impl Host {
                     inner.config.limits.clone(),
                     inner.scratch.clone(),
                 ));
+                runner.sweep().await?;
                 let heartbeat = tokio::spawn(runner.clone().keep_leases()).abort_handle();
                 Ok(Engine {
                     fleet,
@@ -527,7 +528,10 @@ impl Host {
 /// What an application without a name is called: its directory's name, or that of
 /// the whole source.
 fn default_name(fetched: &Fetched) -> String {
-    let directory = fetched.path.rsplit_once('/').map(|(directory, _)| directory);
+    let directory = fetched
+        .path
+        .rsplit_once('/')
+        .map(|(directory, _)| directory);
     let directory = directory.unwrap_or(fetched.remote.trim_end_matches('/'));
     let name = directory.rsplit('/').next().unwrap_or(directory);
     let name = name.strip_suffix(".git").unwrap_or(name);

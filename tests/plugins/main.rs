@@ -78,13 +78,10 @@ fn keys(registry: &Registry) -> Vec<&str> {
         .collect()
 }
 
-/// A component that exports a manifest, and another's.
-const OTHER_WORLD: &str = "(component)";
-
 #[tokio::test]
 async fn the_good_ones_serve_and_each_bad_one_has_its_reason() {
     let probe = component("probe");
-    let other = wat::parse_str(OTHER_WORLD).expect("a component");
+    let other = wat::parse_str("(component)").expect("a component");
     let directory = directory(&[
         ("empty.wasm", b""),
         ("half.wasm", &probe[..probe.len() / 2]),

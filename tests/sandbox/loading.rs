@@ -157,16 +157,15 @@ async fn a_function_that_a_newer_patch_added_is_named_with_its_interface_and_bot
     );
 }
 
-/// A component whose `describe` has the contract's name and runs this core code.
-fn describing(start: &str, body: &str) -> String {
-    // The type of `describe` matters to the linker before its code does, so this
-    // one is only reached by components whose instantiation goes wrong.
+/// A component whose core module runs this when it is instantiated. It has a
+/// manifest in name, and is never asked for it.
+fn starting(code: &str) -> String {
     format!(
         r#"(component
             (core module $m
-                (func $start {start})
+                (func $start {code})
                 (start $start)
-                (func (export "describe") {body}))
+                (func (export "describe")))
             (core instance $m (instantiate $m))
             (func $describe (canon lift (core func $m "describe")))
             (instance $i (export "describe" (func $describe)))
@@ -182,7 +181,7 @@ async fn a_start_function_that_loops_is_ended_by_the_limit_of_describe() {
         ..Default::default()
     })
     .expect("a sandbox");
-    let bytes = wat::parse_str(describing("(loop br 0)", "")).expect("a component");
+    let bytes = wat::parse_str(starting("(loop br 0)")).expect("a component");
     let error = sandbox
         .load(bytes.into(), &bare())
         .await
@@ -196,7 +195,7 @@ async fn a_start_function_that_loops_is_ended_by_the_limit_of_describe() {
 
 #[tokio::test]
 async fn a_call_stack_that_is_exhausted_is_named() {
-    let error = refusal_of_text(&describing("(call $start)", ""))
+    let error = refusal_of_text(&starting("(call $start)"))
         .await
         .to_string();
     assert!(error.contains("its call stack is exhausted"), "{error}");
@@ -204,7 +203,7 @@ async fn a_call_stack_that_is_exhausted_is_named() {
 
 #[tokio::test]
 async fn a_plugin_that_traps_when_it_is_asked_what_it_is_is_refused_with_the_trap() {
-    let bytes = wat::parse_str(describing("unreachable", "")).expect("a component");
+    let bytes = wat::parse_str(starting("unreachable")).expect("a component");
     let error = refusal(&bytes).await;
     assert!(matches!(error, LoadError::Describe(_)), "{error:?}");
     assert!(error.to_string().contains("`unreachable`"), "{error}");

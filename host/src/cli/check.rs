@@ -5,9 +5,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::definition::{
-    Application, Diagnostics, Limits, Source, read_documents,
-};
+use crate::definition::{Application, Diagnostics, Limits, Source, read_documents};
 use crate::{Error, Host};
 
 use super::output::{Colour, Output};

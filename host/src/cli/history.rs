@@ -26,7 +26,12 @@ const STATUSES: [DeploymentStatus; 8] = [
 /// Reads a status.
 pub(super) fn status(text: &str) -> Result<DeploymentStatus, String> {
     let found = STATUSES.into_iter().find(|status| status.as_str() == text);
-    found.ok_or_else(|| format!("the statuses are {}", STATUSES.map(|s| s.as_str()).join(", ")))
+    found.ok_or_else(|| {
+        format!(
+            "the statuses are {}",
+            STATUSES.map(|s| s.as_str()).join(", ")
+        )
+    })
 }
 
 pub(super) async fn list(host: &Host, args: &ListArgs, output: &Output) -> Result<Exit, Error> {

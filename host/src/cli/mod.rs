@@ -268,10 +268,7 @@ async fn host(cli: &Cli, output: &Output) -> Result<Host, Error> {
     Host::builder().config(config).build().await
 }
 
-fn read_config(
-    path: Option<&std::path::Path>,
-    output: &Output,
-) -> Result<HostConfig, Diagnostics> {
+fn read_config(path: Option<&std::path::Path>, output: &Output) -> Result<HostConfig, Diagnostics> {
     let default = std::path::Path::new("stagewright.yaml");
     let path = match path {
         Some(path) => path,

@@ -38,7 +38,7 @@ impl Colour {
 }
 
 /// The program's two outputs.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Output {
     json: bool,
     colour: bool,
@@ -101,7 +101,10 @@ impl Output {
                 *width = (*width).max(cell.text.chars().count());
             }
         }
-        let head: Vec<Cell> = head.iter().map(|text| Cell::painted(Colour::Dim, text)).collect();
+        let head: Vec<Cell> = head
+            .iter()
+            .map(|text| Cell::painted(Colour::Dim, text))
+            .collect();
         for row in std::iter::once(&head).chain(rows) {
             let mut line = String::new();
             for (place, (cell, width)) in row.iter().zip(&widths).enumerate() {
@@ -119,6 +122,14 @@ impl Output {
             }
             self.line(line.trim_end());
         }
+    }
+
+    /// Says something beside the result.
+    pub(super) fn remark(&self, message: &str) {
+        complain(&format!(
+            "{}\n",
+            paint(self.colour_errors, Colour::Dim, message)
+        ));
     }
 
     /// Says what went wrong.

@@ -99,7 +99,10 @@ fn remark(deployment: &Deployment, stage: &Stage) -> String {
             .iter()
             .filter_map(|id| deployment.stage(id).map(place))
             .collect();
-        return format!("only after a failure, if {} had started", undone.join(" or "));
+        return format!(
+            "only after a failure, if {} had started",
+            undone.join(" or ")
+        );
     }
     stage.description.clone()
 }

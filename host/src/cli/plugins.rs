@@ -46,7 +46,10 @@ fn capabilities(plugin: &Serving<'_>) -> String {
         .into_iter()
         .filter(|(_, capabilities)| !capabilities.is_empty())
         .map(|(word, capabilities)| {
-            let names: Vec<&str> = capabilities.iter().map(|c: &Capability| c.as_str()).collect();
+            let names: Vec<&str> = capabilities
+                .iter()
+                .map(|c: &Capability| c.as_str())
+                .collect();
             format!("{word}{}", names.join(" "))
         })
         .collect();

@@ -32,7 +32,7 @@ pub(super) async fn run(host: &Host, args: &RunArgs, output: &Output) -> Result<
     }
     let run = host.deploy(&request).await?;
     let leaver = run.leaver();
-    let signals = on_interrupt(move || leaver.leave());
+    let signals = on_interrupt(output.clone(), move || leaver.leave());
     output.warnings(run.warnings());
     let done = follow(host, run, output).await;
     signals.abort();
@@ -101,7 +101,7 @@ pub(super) fn exit_of(status: DeploymentStatus) -> Exit {
 }
 
 /// Calls back for every Ctrl-C and SIGTERM.
-pub(super) fn on_interrupt(leave: impl Fn() + Send + 'static) -> AbortHandle {
+pub(super) fn on_interrupt(output: Output, leave: impl Fn() + Send + 'static) -> AbortHandle {
     tokio::spawn(async move {
         let (Ok(mut interrupt), Ok(mut terminate)) = (
             signal(SignalKind::interrupt()),
@@ -110,10 +110,18 @@ pub(super) fn on_interrupt(leave: impl Fn() + Send + 'static) -> AbortHandle {
             tracing::warn!("signals can't be caught: an interrupt will be as a crash");
             return;
         };
+        let mut told = false;
         loop {
             tokio::select! {
                 _ = interrupt.recv() => {}
                 _ = terminate.recv() => {}
+            }
+            if !told {
+                output.remark(
+                    "leaving: stages that run may end within the grace period; interrupt again \
+                     to leave now",
+                );
+                told = true;
             }
             leave();
         }
@@ -245,7 +253,8 @@ impl Watch<'_> {
         }
         *printed = line.number + 1;
         if self.output.is_json() {
-            self.output.json(&json!({ "log": { "stage": stage, "line": line } }));
+            self.output
+                .json(&json!({ "log": { "stage": stage, "line": line } }));
             return;
         }
         let stage = stage.and_then(|id| self.deployment.stage(id));
@@ -272,7 +281,10 @@ impl Watch<'_> {
             .paint(deployment_colour(deployment.status), deployment.status);
         let mut line = format!("{} {word}", deployment.application.name);
         if let Some(end) = deployment.ended_at {
-            line.push_str(&format!(" after {}", short(end.since(deployment.created_at))));
+            line.push_str(&format!(
+                " after {}",
+                short(end.since(deployment.created_at))
+            ));
         }
         if !deployment.reason.is_empty() {
             line.push_str(&format!(": {}", deployment.reason));
@@ -291,7 +303,13 @@ fn label(stage: &Stage) -> String {
 }
 
 fn how_to_go_on(deployment: &Deployment, output: &Output) {
-    output.line(format!("deployment {} is left {}", deployment.id, deployment.status));
+    output.line(format!(
+        "deployment {} is left {}",
+        deployment.id, deployment.status
+    ));
     output.line("go on with `stagewright work --until-idle`");
-    output.line(format!("look at it with `stagewright show {}`", deployment.id));
+    output.line(format!(
+        "look at it with `stagewright show {}`",
+        deployment.id
+    ));
 }

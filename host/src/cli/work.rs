@@ -1,17 +1,16 @@
 //! `stagewright work`.
 
-use crate::store::Filter;
 use crate::model::DeploymentStatus;
+use crate::store::Filter;
 use crate::{Error, Host};
 
 use super::output::Output;
+use super::run::on_interrupt;
 use super::{Exit, WorkArgs, history};
 
 pub(super) async fn work(host: &Host, args: &WorkArgs, output: &Output) -> Result<Exit, Error> {
-    let signals = super::run::on_interrupt({
-        let host = host.clone();
-        move || host.shut_down()
-    });
+    let stopping = host.clone();
+    let signals = on_interrupt(output.clone(), move || stopping.shut_down());
     let done = host.work(args.until_idle).await;
     signals.abort();
     done?;

@@ -71,7 +71,10 @@ fn deployment(stages: &str) -> Deployment {
         version: 0,
     };
     let forward: Vec<char> = stages.chars().filter(char::is_ascii_uppercase).collect();
-    let asked: Vec<Requested> = (0..).zip(&forward).map(|(index, _)| requested(index)).collect();
+    let asked: Vec<Requested> = (0..)
+        .zip(&forward)
+        .map(|(index, _)| requested(index))
+        .collect();
     let planned = stages
         .chars()
         .map(|name| {
@@ -93,7 +96,9 @@ fn deployment(stages: &str) -> Deployment {
         stages,
     };
     let begun = apply(&new, Event::PlanBegun, at(0)).unwrap().deployment;
-    apply(&begun, Event::Planned(Box::new(plan)), at(0)).unwrap().deployment
+    apply(&begun, Event::Planned(Box::new(plan)), at(0))
+        .unwrap()
+        .deployment
 }
 
 fn requested(index: u32) -> Requested {
@@ -152,12 +157,18 @@ fn ids() -> impl FnMut() -> StageId {
 }
 
 fn stage<'a>(deployment: &'a Deployment, name: &str) -> &'a Stage {
-    deployment.stages.iter().find(|stage| stage.name == name).unwrap()
+    deployment
+        .stages
+        .iter()
+        .find(|stage| stage.name == name)
+        .unwrap()
 }
 
 fn begin(deployment: &Deployment, name: &str, time: Timestamp) -> Deployment {
     let id = stage(deployment, name).id.clone();
-    apply(deployment, Event::StageBegun(id), time).unwrap().deployment
+    apply(deployment, Event::StageBegun(id), time)
+        .unwrap()
+        .deployment
 }
 
 fn end(deployment: &Deployment, name: &str, end: TurnEnd, time: Timestamp) -> Deployment {
@@ -333,7 +344,11 @@ fn a_stage_that_is_to_be_skipped_is_skipped_without_a_call_when_its_turn_comes()
     assert_eq!(stage(&d, "B").reason, "only docs changed");
     assert_eq!(ready(&d, at(1)), ["C"]);
     let d = run(&d, "C", failed(), at(2));
-    assert_eq!(stage(&d, "b").status, StageStatus::NotRun, "a skipped stage is not undone");
+    assert_eq!(
+        stage(&d, "b").status,
+        StageStatus::NotRun,
+        "a skipped stage is not undone"
+    );
 }
 
 #[test]
@@ -358,7 +373,10 @@ fn the_default_stage_limit_does_not_count_suspended_time() {
     let d = run(&d, "A", TurnEnd::Suspended(at(day)), at(1));
     assert_eq!(ready(&d, at(day)), ["A"]);
     let d = begin(&d, "A", at(day));
-    assert_eq!(time_left(&d, stage(&d, "A"), at(day)), DEFAULT_STAGE_TIMEOUT);
+    assert_eq!(
+        time_left(&d, stage(&d, "A"), at(day)),
+        DEFAULT_STAGE_TIMEOUT
+    );
 }
 
 #[test]
@@ -401,10 +419,16 @@ fn the_default_deployment_limit_counts_only_time_in_which_something_ran() {
 fn an_event_that_comes_twice_or_out_of_order_changes_nothing() {
     let d = deployment("AB");
     let b = stage(&d, "B").id.clone();
-    assert!(apply(&d, Event::StageBegun(b), at(1)).is_err(), "before its turn");
+    assert!(
+        apply(&d, Event::StageBegun(b), at(1)).is_err(),
+        "before its turn"
+    );
     let d = begin(&d, "A", at(1));
     let a = stage(&d, "A").id.clone();
-    assert!(apply(&d, Event::StageBegun(a.clone()), at(1)).is_err(), "twice");
+    assert!(
+        apply(&d, Event::StageBegun(a.clone()), at(1)).is_err(),
+        "twice"
+    );
     let d = end(&d, "A", TurnEnd::Succeeded, at(2));
     let again = Event::StageEnded {
         stage: a,
@@ -465,8 +489,11 @@ fn assemble(asked: &[u32], stages: Vec<PlannedStage>) -> Result<Vec<Stage>, Plan
 
 #[test]
 fn each_stage_of_a_pipeline_requires_the_id_of_the_one_directly_before() {
-    let stages =
-        assemble(&[0, 1], vec![planned("A", 1, false), planned("A", 0, false)]).unwrap();
+    let stages = assemble(
+        &[0, 1],
+        vec![planned("A", 1, false), planned("A", 0, false)],
+    )
+    .unwrap();
     assert_eq!(stages[0].requires, []);
     assert_eq!(stages[1].requires, [stages[0].id.clone()]);
     assert_ne!(stages[0].id, stages[1].id, "names repeat, ids do not");
@@ -493,18 +520,33 @@ fn every_fault_in_a_plugins_plan_is_named() {
     let twice = assemble(&[0], vec![planned("A", 0, false), planned("B", 0, false)]);
     assert!(matches!(twice, Err(PlanError::IndexTwice { index: 0, .. })));
     let foreign = assemble(&[0], vec![planned("A", 3, false)]);
-    assert!(matches!(foreign, Err(PlanError::ForeignIndex { index: 3, .. })));
+    assert!(matches!(
+        foreign,
+        Err(PlanError::ForeignIndex { index: 3, .. })
+    ));
     let missing = assemble(&[0, 1], vec![planned("A", 0, false)]);
-    assert!(matches!(missing, Err(PlanError::IndexMissing { index: 1, .. })));
+    assert!(matches!(
+        missing,
+        Err(PlanError::IndexMissing { index: 1, .. })
+    ));
     let unknown = assemble(&[0], vec![planned("Z", 0, false)]);
     assert!(matches!(unknown, Err(PlanError::UnknownStage { .. })));
     let others = assemble(&[0], vec![planned("X", 0, false)]);
-    assert!(others.unwrap_err().to_string().contains("plugins.p.allow.stages: [X]"));
+    assert!(
+        others
+            .unwrap_err()
+            .to_string()
+            .contains("plugins.p.allow.stages: [X]")
+    );
     let wrong = assemble(&[0], vec![planned("A", 0, true)]);
     assert!(matches!(wrong, Err(PlanError::WrongDirection { .. })));
     let rollback_twice = assemble(
         &[0],
-        vec![planned("A", 0, false), planned("a", 0, true), planned("b", 0, true)],
+        vec![
+            planned("A", 0, false),
+            planned("a", 0, true),
+            planned("b", 0, true),
+        ],
     );
     assert!(matches!(rollback_twice, Err(PlanError::IndexTwice { .. })));
     let undoes = PlannedStage {
@@ -512,7 +554,10 @@ fn every_fault_in_a_plugins_plan_is_named() {
         ..planned("a", 0, true)
     };
     let nothing = assemble(&[0], vec![planned("A", 0, false), undoes]);
-    assert!(matches!(nothing, Err(PlanError::UndoesNothing { index: 7, .. })));
+    assert!(matches!(
+        nothing,
+        Err(PlanError::UndoesNothing { index: 7, .. })
+    ));
 }
 
 #[test]
@@ -533,7 +578,11 @@ fn a_quick_sync_chains_in_plugin_order_and_each_rollback_undoes_its_own_plugins_
     let answers = vec![
         Answer {
             plugin: PluginKey::from("p"),
-            stages: vec![planned("B", 0, false), planned("A", 0, false), planned("a", 0, true)],
+            stages: vec![
+                planned("B", 0, false),
+                planned("A", 0, false),
+                planned("a", 0, true),
+            ],
         },
         Answer {
             plugin: PluginKey::from("q"),
@@ -544,7 +593,10 @@ fn a_quick_sync_chains_in_plugin_order_and_each_rollback_undoes_its_own_plugins_
     let names: Vec<&str> = stages.iter().map(|stage| stage.name.as_str()).collect();
     assert_eq!(names, ["B", "A", "X", "a"]);
     assert_eq!(stages[2].requires, [stages[1].id.clone()]);
-    assert_eq!(stages[3].undoes, [stages[0].id.clone(), stages[1].id.clone()]);
+    assert_eq!(
+        stages[3].undoes,
+        [stages[0].id.clone(), stages[1].id.clone()]
+    );
 }
 
 #[test]
@@ -566,6 +618,12 @@ fn a_rollback_stage_that_nobody_asked_for_is_refused() {
         plugin: PluginKey::from("p"),
         stages: vec![planned("A", 0, false), planned("a", 0, true)],
     };
-    let made = plan::pipeline(&catalogue(), &[requested(0)], vec![answer], false, &mut ids());
+    let made = plan::pipeline(
+        &catalogue(),
+        &[requested(0)],
+        vec![answer],
+        false,
+        &mut ids(),
+    );
     assert!(matches!(made, Err(PlanError::UnwantedRollback { .. })));
 }

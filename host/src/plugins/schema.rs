@@ -127,14 +127,18 @@ fn check(schema: Option<&Schema>, value: &Value) -> Vec<Violation> {
     let Some(schema) = schema else {
         return Vec::new();
     };
-    schema
-        .validator
-        .iter_errors(value)
-        .flat_map(|error| explain(schema, &error))
-        .collect()
+    let mut found: Vec<Violation> = Vec::new();
+    for error in schema.validator.iter_errors(value) {
+        for violation in explain(schema, value, &error) {
+            if !found.contains(&violation) {
+                found.push(violation);
+            }
+        }
+    }
+    found
 }
 
-fn explain(schema: &Schema, error: &ValidationError<'_>) -> Vec<Violation> {
+fn explain(schema: &Schema, whole: &Value, error: &ValidationError<'_>) -> Vec<Violation> {
     let path = error.instance_path().as_str();
     let at = |path: &str, message: String| Violation {
         path: path.to_owned(),
@@ -148,6 +152,27 @@ fn explain(schema: &Schema, error: &ValidationError<'_>) -> Vec<Violation> {
                 .iter()
                 .map(|key| at(&format!("{path}/{}", escape(key)), unknown_key(key, &known)))
                 .collect()
+        }
+        // An object that may have no key at all: the error names the object only.
+        ValidationErrorKind::FalseSchema
+            if error
+                .schema_path()
+                .as_str()
+                .ends_with("/additionalProperties") =>
+        {
+            let known = schema.known_keys(error);
+            let object = whole.pointer(path).and_then(Value::as_object);
+            let unknown: Vec<Violation> = object
+                .into_iter()
+                .flat_map(|object| object.keys())
+                .filter(|key| !known.contains(&key.as_str()))
+                .map(|key| at(&format!("{path}/{}", escape(key)), unknown_key(key, &known)))
+                .collect();
+            if unknown.is_empty() {
+                vec![at(path, error.to_string())]
+            } else {
+                unknown
+            }
         }
         ValidationErrorKind::Required { property } => {
             let key = property.as_str().unwrap_or_default();
@@ -334,7 +359,7 @@ mod tests {
             found(json!({ "duration": "1s", "retries": [] })),
             one(
                 "/retries",
-                "is a list, and should be a whole number or empty"
+                "is a list, and should be empty or a whole number"
             )
         );
     }

@@ -1,6 +1,8 @@
 //! Drives deployments on: one until its end, or all that have something to do.
 
 use std::collections::BTreeMap;
+use std::io::ErrorKind;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -55,8 +57,7 @@ impl Runner {
                     if !driven.contains_key(&id) {
                         let runner = self.clone();
                         let (key, stop) = (id.clone(), stop.clone());
-                        let task =
-                            tasks.spawn(async move { runner.drive(&id, stop, false).await });
+                        let task = tasks.spawn(async move { runner.drive(&id, stop, false).await });
                         driven.insert(key, task);
                     }
                 }
@@ -152,17 +153,27 @@ impl Runner {
         Ok(())
     }
 
+    /// Removes the scratch directories of deployments that are over: a host that
+    /// died right after the end of one has left its own.
+    pub(crate) async fn sweep(&self) -> Result<(), RunError> {
+        // Without a directory there is nothing to sweep.
+        let Ok(mut entries) = tokio::fs::read_dir(&self.scratch).await else {
+            return Ok(());
+        };
+        while let Ok(Some(entry)) = entries.next_entry().await {
+            let id = DeploymentId::new(entry.file_name().to_string_lossy());
+            let deployment = self.store.load(&id).await?;
+            if deployment.is_some_and(|deployment| deployment.status.is_final()) {
+                remove(&entry.path()).await;
+            }
+        }
+        Ok(())
+    }
+
     /// Removes what a deployment that is over no longer needs. Whoever sees the
     /// end does it; a second time finds nothing.
     async fn clean_up(&self, deployment: &Deployment) -> Result<(), RunError> {
-        let scratch = self.scratch.join(deployment.id.as_str());
-        match tokio::fs::remove_dir_all(&scratch).await {
-            Ok(()) => {}
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
-            Err(error) => {
-                tracing::warn!(path = %scratch.display(), %error, "scratch could not be removed");
-            }
-        }
+        remove(&self.scratch.join(deployment.id.as_str())).await;
         let application = &deployment.application.id;
         let keep = self.store.revisions_in_use(application).await?;
         if let Err(error) = self.sources.prune(application, &keep).await {
@@ -170,6 +181,18 @@ impl Runner {
         }
         self.store.components_prune().await?;
         Ok(())
+    }
+}
+
+/// Removes a directory. What can't be removed is only told: it is in nobody's way
+/// but the disk's.
+async fn remove(directory: &Path) {
+    match tokio::fs::remove_dir_all(directory).await {
+        Ok(()) => {}
+        Err(error) if error.kind() == ErrorKind::NotFound => {}
+        Err(error) => {
+            tracing::warn!(path = %directory.display(), %error, "could not be removed");
+        }
     }
 }
 

@@ -28,8 +28,16 @@ impl Runner {
             deployment: id.clone(),
             stage: None,
         };
-        let log = Arc::new(LogWriter::new(self.store.clone(), key, None, 0, Arc::new(now)));
-        let made = self.plan_with(&deployment, CallLog::Stored(log.clone())).await;
+        let log = Arc::new(LogWriter::new(
+            self.store.clone(),
+            key,
+            None,
+            0,
+            Arc::new(now),
+        ));
+        let made = self
+            .plan_with(&deployment, CallLog::Stored(log.clone()))
+            .await;
         match &made {
             Ok(plan) => log.write(Severity::Success, &plan.summary),
             Err(failure) => log.write(Severity::Error, &failure.to_string()),
@@ -95,7 +103,10 @@ impl Runner {
         for provider in self.providers.all() {
             let registered = &provider.registered;
             if let (Some(digest), Some(bytes)) = (registered.digest(), registered.bytes())
-                && plan.plugins.iter().any(|pinned| &pinned.key == registered.key())
+                && plan
+                    .plugins
+                    .iter()
+                    .any(|pinned| &pinned.key == registered.key())
             {
                 self.store.component_put(digest, bytes).await?;
             }
@@ -116,6 +127,8 @@ async fn changes(running: Source, target: Source) -> Result<BTreeSet<String>, Pl
     match compared {
         Ok(Ok(changed)) => Ok(changed),
         Ok(Err(error)) => Err(PlanFailure::Host(error.to_string())),
-        Err(error) => Err(PlanFailure::Host(format!("comparing sources broke off: {error}"))),
+        Err(error) => Err(PlanFailure::Host(format!(
+            "comparing sources broke off: {error}"
+        ))),
     }
 }

@@ -19,12 +19,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::definition::{Application, Diagnostics, Node, StageSpec};
-use crate::lifecycle::plan::{self, Answer, PlanError, Requested};
 use crate::lifecycle::Plan;
+use crate::lifecycle::plan::{self, Answer, PlanError, Requested};
 use crate::model::{
     Call, Cancel, ConfigKind, Deployment, Export, PinnedPlugin, PlanInput, PlannedStage,
-    PluginError, RequestedStage, Revision, Severity, Source, StageId, Strategy, Timestamp,
-    Version,
+    PluginError, RequestedStage, Revision, Severity, Source, StageId, Strategy, Timestamp, Version,
 };
 use crate::store::Store;
 
@@ -129,9 +128,11 @@ impl Planning<'_> {
         keys.into_iter()
             .map(|key| {
                 let provider = all.iter().find(|provider| provider.key() == key);
-                provider.map(|provider| provider.registered.pinned()).ok_or_else(|| {
-                    PlanFailure::Host(format!("plugin `{key}` was removed during the planning"))
-                })
+                provider
+                    .map(|provider| provider.registered.pinned())
+                    .ok_or_else(|| {
+                        PlanFailure::Host(format!("plugin `{key}` was removed during the planning"))
+                    })
             })
             .collect()
     }
@@ -150,7 +151,10 @@ impl Planning<'_> {
         let application = self.application;
         let trigger = &self.deployment.trigger;
         if let Some(strategy) = trigger.strategy {
-            return Ok(Choice::of(strategy, format!("{strategy}, as was asked for")));
+            return Ok(Choice::of(
+                strategy,
+                format!("{strategy}, as was asked for"),
+            ));
         }
         if application.stages.is_empty() {
             let summary = "quick sync, since the application has no pipeline";
@@ -171,7 +175,9 @@ impl Planning<'_> {
                 if pattern.as_ref().is_some_and(|p| p.value.is_match(message)) {
                     return Ok(Choice::of(
                         strategy,
-                        format!("{strategy}, since the commit message matches `commitMatcher.{key}`"),
+                        format!(
+                            "{strategy}, since the commit message matches `commitMatcher.{key}`"
+                        ),
                     ));
                 }
             }
@@ -225,7 +231,10 @@ impl Planning<'_> {
         let mut answers = Vec::new();
         for provider in self.planners() {
             let (call, input) = self.call(provider);
-            let stages = provider.plugin().quick_sync_plan(&call, &input, rollback).await;
+            let stages = provider
+                .plugin()
+                .quick_sync_plan(&call, &input, rollback)
+                .await;
             answers.push(Answer {
                 plugin: provider.key().clone(),
                 stages: stages.map_err(|e| self.failed(provider, "quick-sync-plan", e))?,
@@ -234,10 +243,7 @@ impl Planning<'_> {
         Ok(answers)
     }
 
-    async fn pipeline(
-        &self,
-        rollback: bool,
-    ) -> Result<(Vec<Requested>, Vec<Answer>), PlanFailure> {
+    async fn pipeline(&self, rollback: bool) -> Result<(Vec<Requested>, Vec<Answer>), PlanFailure> {
         let mut requested = Vec::new();
         let mut answers = Vec::new();
         for (place, provider) in self.wiring.planners.iter().enumerate() {
@@ -268,7 +274,9 @@ impl Planning<'_> {
                     .await;
                 answer.map_err(|e| self.failed(provider, "pipeline-sync-plan", e))?
             } else {
-                own.iter().map(|&(index, stage)| as_written(index, stage)).collect()
+                own.iter()
+                    .map(|&(index, stage)| as_written(index, stage))
+                    .collect()
             };
             answers.push(Answer {
                 plugin: provider.key().clone(),
@@ -286,7 +294,9 @@ impl Planning<'_> {
         let prefixes = &stage.skip_on.commit_message_prefixes;
         if let Some(prefix) = prefixes.iter().find(|p| message.starts_with(&p.value)) {
             let prefix = &prefix.value;
-            return Some(format!("the commit message begins with `{prefix}` (skipOn)"));
+            return Some(format!(
+                "the commit message begins with `{prefix}` (skipOn)"
+            ));
         }
         let paths = &stage.skip_on.paths;
         let changed = self.changed.as_ref()?;
@@ -335,12 +345,7 @@ impl Planning<'_> {
         (call, input)
     }
 
-    fn failed(
-        &self,
-        provider: &Provider,
-        call: &'static str,
-        error: PluginError,
-    ) -> PlanFailure {
+    fn failed(&self, provider: &Provider, call: &'static str, error: PluginError) -> PlanFailure {
         self.log.write(
             Severity::Error,
             &format!("plugin `{}`, call `{call}`: {error}", provider.key()),
@@ -390,9 +395,10 @@ pub(super) fn plan_input(
         last_successful_commit: last.map(|revision| revision.commit.clone()),
         last_successful_config_file: last.map(|revision| file_name(revision).to_owned()),
         plugin_config: provider.config(),
-        application_section: application
-            .section(provider.key().as_str())
-            .map_or_else(|| object(&Node::default()), |section| object(&section.config)),
+        application_section: application.section(provider.key().as_str()).map_or_else(
+            || object(&Node::default()),
+            |section| object(&section.config),
+        ),
         deploy_targets: targets(application, provider),
         target,
         running,

@@ -6,9 +6,7 @@ use async_trait::async_trait;
 use serde_json::json;
 
 use crate::logs::LogWriter;
-use crate::model::{
-    Cancel, Deployment, PluginKey, Refusal, Scope, Services, Severity, Timestamp,
-};
+use crate::model::{Cancel, Deployment, PluginKey, Refusal, Scope, Services, Severity, Timestamp};
 use crate::store::{Fence, StateOwner, Store, StoreError};
 
 /// How many characters of a status text are kept.
@@ -189,4 +187,3 @@ fn refusal(error: StoreError) -> Refusal {
         error => Refusal::Host(error.to_string()),
     }
 }
-

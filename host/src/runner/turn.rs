@@ -8,8 +8,8 @@ use tokio::sync::watch;
 use crate::lifecycle::{self, Event, TurnEnd};
 use crate::logs::LogWriter;
 use crate::model::{
-    Attempt, Call, Cancel, Deployment, DeploymentId, Outcome, OutcomeStatus, PluginError,
-    Severity, Stage, StageId, StageRequest, StageStatus, Timestamp, Wake,
+    Attempt, Call, Cancel, Deployment, DeploymentId, Outcome, OutcomeStatus, PluginError, Severity,
+    Stage, StageId, StageRequest, StageStatus, Timestamp, Wake,
 };
 use crate::store::{Fence, LogKey, StoreError};
 
@@ -34,7 +34,8 @@ impl Runner {
         stage: &StageId,
     ) -> Result<Option<Deployment>, RunError> {
         let ready = |_: &Deployment| true;
-        self.apply(id, ready, || Event::StageBegun(stage.clone())).await
+        self.apply(id, ready, || Event::StageBegun(stage.clone()))
+            .await
     }
 
     /// Runs a turn that was claimed, to its end.
@@ -82,7 +83,10 @@ impl Runner {
                 Event::StageEnded {
                     stage: stage.id.clone(),
                     end,
-                    targets: outcome.as_ref().map(|o| o.targets.clone()).unwrap_or_default(),
+                    targets: outcome
+                        .as_ref()
+                        .map(|o| o.targets.clone())
+                        .unwrap_or_default(),
                     exit_code: outcome.and_then(|outcome| outcome.exit_code),
                 }
             }
@@ -134,7 +138,9 @@ impl Runner {
         let pinned = deployment.plugins.iter().find(|p| p.key == stage.plugin);
         let pinned = pinned.ok_or_else(|| host(format!("`{}` was not pinned", stage.plugin)))?;
         let provider = self.providers.pinned(pinned).await.map_err(host)?;
-        let application = self.application(deployment).map_err(|e| host(e.to_string()))?;
+        let application = self
+            .application(deployment)
+            .map_err(|e| host(e.to_string()))?;
         let target = self.source(deployment, &deployment.target).await;
         let target = target.map_err(|e| host(e.to_string()))?;
         let running = match &deployment.running {
@@ -239,14 +245,12 @@ fn judge(answer: Result<Outcome, PluginError>) -> (TurnEnd, Option<Outcome>) {
         OutcomeStatus::Failed(reason) => TurnEnd::Failed(or(reason, "the plugin gave no reason")),
         OutcomeStatus::Skipped(reason) => TurnEnd::Skipped(reason.clone()),
         OutcomeStatus::Exited(reason) => TurnEnd::Exited(reason.clone()),
-        OutcomeStatus::Suspended(wakes) => {
-            match wakes.iter().map(|Wake::At(time)| *time).min() {
-                Some(time) => TurnEnd::Suspended(time),
-                None => TurnEnd::Failed(
-                    "the plugin suspended the stage without saying what ends it".to_owned(),
-                ),
-            }
-        }
+        OutcomeStatus::Suspended(wakes) => match wakes.iter().map(|Wake::At(time)| *time).min() {
+            Some(time) => TurnEnd::Suspended(time),
+            None => TurnEnd::Failed(
+                "the plugin suspended the stage without saying what ends it".to_owned(),
+            ),
+        },
     };
     (end, Some(outcome))
 }

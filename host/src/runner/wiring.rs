@@ -78,7 +78,10 @@ impl Wiring {
             {
                 problems.push(source.warning(
                     name.span,
-                    format!("no stage of the pipeline belongs to plugin `{}`", name.value),
+                    format!(
+                        "no stage of the pipeline belongs to plugin `{}`",
+                        name.value
+                    ),
                     "its section is not read by anyone: add one of its stages, or remove it",
                 ));
             }
@@ -166,7 +169,10 @@ fn stages_of(provider: &Provider) -> Option<String> {
 }
 
 fn place_of(planners: &mut Vec<Provider>, provider: &Provider) -> usize {
-    match planners.iter().position(|known| known.key() == provider.key()) {
+    match planners
+        .iter()
+        .position(|known| known.key() == provider.key())
+    {
         Some(place) => place,
         None => {
             planners.push(provider.clone());
@@ -235,7 +241,9 @@ fn check_texts(
     let empty = Node::empty_mapping();
     let node = section.map_or(&empty, |section| &section.config);
     for fault in schemas.check_application(&object(node)) {
-        let at = node.locate(&fault.path).or(section.and_then(|s| s.plugin.span));
+        let at = node
+            .locate(&fault.path)
+            .or(section.and_then(|s| s.plugin.span));
         let message = format!("the section for plugin `{key}`: {}", fault.message);
         problems.push(application.error(at, message, ""));
     }
@@ -284,9 +292,15 @@ fn check_targets(application: &Application, provider: &Provider, problems: &mut 
 fn check_options(application: &Application, all: &[Provider], problems: &mut Diagnostics) {
     for stage in &application.stages {
         let name = &stage.name.value;
-        let owner = all.iter().find(|provider| provider.manifest().stage(name).is_some());
+        let owner = all
+            .iter()
+            .find(|provider| provider.manifest().stage(name).is_some());
         let Some(owner) = owner else { continue };
-        for fault in owner.registered.schemas().check_options(name, &object(&stage.with)) {
+        for fault in owner
+            .registered
+            .schemas()
+            .check_options(name, &object(&stage.with))
+        {
             let at = stage.with.locate(&fault.path).or(stage.name.span);
             let message = format!("the options of {name}: {}", fault.message);
             problems.push(application.error(at, message, ""));

@@ -7,6 +7,7 @@ use async_trait::async_trait;
 
 use super::access::Access;
 use super::bindings::executor::ExecutorExport;
+use super::bindings::manifest::ManifestExport;
 use super::bindings::planner::PlannerExport;
 use super::component::Loaded;
 use super::convert;
@@ -65,41 +66,29 @@ impl WasmPlugin {
         let processes = Arc::new(Processes::default());
         let work = async {
             let mut session = plugin.open(&call, Mounts::default(), &processes).await?;
-            let checked = plugin.check_exports(&mut session);
-            if checked.is_err() {
-                return Ok(checked.map(|()| None));
-            }
-            let manifest = plugin
-                .loaded
-                .manifest
-                .load(&mut session.store, &session.instance);
-            let result = match manifest {
-                Ok(manifest) => {
-                    manifest
-                        .stagewright_plugin_manifest()
-                        .call_describe(&mut session.store)
-                        .await
-                }
-                Err(error) => return Ok(Err(contract::wrong_export("manifest", &error))),
+            let export = match plugin.check_exports(&mut session) {
+                Ok(export) => export,
+                Err(error) => return Ok(Err(error)),
             };
-            session.close(result).map(|manifest| Ok(Some(manifest)))
+            let result = export
+                .stagewright_plugin_manifest()
+                .call_describe(&mut session.store)
+                .await;
+            session.close(result).map(Ok)
         };
-        let described = guard(&call, plugin.grace(), processes.clone(), work).await;
-        plugin.manifest = match described {
-            Ok(Ok(Some(manifest))) => convert::manifest(manifest).map_err(|problems| {
-                LoadError::Manifest(format!(
-                    "has a manifest that can't be: {}",
-                    problems.join("; ")
-                ))
-            })?,
-            Ok(Ok(None)) => unreachable!("exports that are right are described"),
-            Ok(Err(error)) => return Err(error),
-            Err(error) => {
-                return Err(LoadError::Describe(format!(
+        let described = guard(&call, plugin.grace(), processes.clone(), work)
+            .await
+            .map_err(|error| {
+                LoadError::Describe(format!(
                     "could not be asked what it is (`describe`): {error}"
-                )));
-            }
-        };
+                ))
+            })??;
+        plugin.manifest = convert::manifest(described).map_err(|problems| {
+            LoadError::Manifest(format!(
+                "has a manifest that can't be: {}",
+                problems.join("; ")
+            ))
+        })?;
         plugin.access = Arc::new(Access::new(
             config.key.clone(),
             config.origin.clone(),
@@ -110,20 +99,27 @@ impl WasmPlugin {
         Ok(plugin)
     }
 
-    /// Checks the types of the exports that are called later: now, rather than at
-    /// the first call.
-    fn check_exports(&self, session: &mut Session<'_>) -> Result<(), LoadError> {
+    /// The export that describes; and the types of those that are called later are
+    /// checked now, rather than at the first call.
+    fn check_exports(&self, session: &mut Session<'_>) -> Result<ManifestExport, LoadError> {
+        let wrong = |interface| move |error| contract::wrong_export(interface, &error);
+        let Session {
+            store, instance, ..
+        } = session;
         if let Some(planner) = &self.loaded.planner {
             planner
-                .load(&mut session.store, &session.instance)
-                .map_err(|error| contract::wrong_export("planner", &error))?;
+                .load(&mut *store, instance)
+                .map_err(wrong("planner"))?;
         }
         if let Some(executor) = &self.loaded.executor {
             executor
-                .load(&mut session.store, &session.instance)
-                .map_err(|error| contract::wrong_export("executor", &error))?;
+                .load(&mut *store, instance)
+                .map_err(wrong("executor"))?;
         }
-        Ok(())
+        self.loaded
+            .manifest
+            .load(store, instance)
+            .map_err(wrong("manifest"))
     }
 
     fn grace(&self) -> std::time::Duration {

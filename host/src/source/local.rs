@@ -3,9 +3,10 @@
 //! `<root>/<application>/<commit>/` is the tree of one commit. It appears whole
 //! or not at all, by a rename, and is never written again.
 
-use std::fs;
+use std::fs::{self, File};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use async_trait::async_trait;
 use sha2::{Digest, Sha256};
@@ -24,6 +25,10 @@ const SHARED_DIRECTORY: &str = ".pipe";
 
 /// What a copy is called until it is whole.
 const UNFINISHED: &str = ".unfinished-";
+
+/// How long a tree is kept after it was last fetched, even if no deployment is
+/// known to need it: whoever fetched it may be about to store one.
+const YOUNG: Duration = Duration::from_secs(60 * 60);
 
 /// Reads repositories and directories of this machine.
 #[derive(Clone, Debug)]
@@ -61,7 +66,7 @@ impl LocalSources {
                 let commit = found.describe()?;
                 let config = found.read(&path)?;
                 let tree = home.join(&commit.hash);
-                if !tree.exists() {
+                if !is_there(&tree)? {
                     let copy = unfinished(&home)?;
                     found.check_out(copy.path(), wanted.max_size)?;
                     keep(copy, &tree)?;
@@ -83,7 +88,7 @@ impl LocalSources {
                 let config =
                     fs::read(&copied).map_err(SourceError::io("could not read", &copied))?;
                 let tree = home.join(&commit.hash);
-                if !tree.exists() {
+                if !is_there(&tree)? {
                     keep(copy, &tree)?;
                 }
                 (commit, config, tree)
@@ -154,11 +159,12 @@ impl Sources for LocalSources {
                 let entry = entry.map_err(SourceError::io("could not read", &home))?;
                 let name = entry.file_name();
                 let name = name.to_string_lossy();
-                // A copy that is being made belongs to whoever makes it.
-                if name.starts_with(UNFINISHED) || keep.iter().any(|commit| *commit == name) {
+                let path = entry.path();
+                // An unfinished copy belongs to whoever makes it, until that is
+                // long ago.
+                if keep.iter().any(|commit| *commit == name) || is_young(&path) {
                     continue;
                 }
-                let path = entry.path();
                 fs::remove_dir_all(&path).map_err(SourceError::io("could not remove", &path))?;
             }
             Ok(())
@@ -215,6 +221,28 @@ fn plain_commit(hash: String) -> Commit {
         url: None,
         pull_request: None,
     }
+}
+
+/// Whether a tree is there already. If so, it counts as fetched now.
+fn is_there(tree: &Path) -> Result<bool, SourceError> {
+    match File::open(tree) {
+        Ok(directory) => {
+            let touched = directory.set_modified(SystemTime::now());
+            touched.map_err(SourceError::io("could not touch", tree))?;
+            Ok(true)
+        }
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(SourceError::io("could not open", tree)(error)),
+    }
+}
+
+/// Whether a tree was fetched lately. One that can't be looked at is left to the
+/// next time.
+fn is_young(tree: &Path) -> bool {
+    let modified = fs::metadata(tree).and_then(|metadata| metadata.modified());
+    modified.map_or(true, |modified| {
+        modified.elapsed().map_or(true, |age| age < YOUNG)
+    })
 }
 
 fn unfinished(home: &Path) -> Result<TempDir, SourceError> {

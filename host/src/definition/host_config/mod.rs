@@ -145,17 +145,35 @@ pub enum Access {
     ReadWrite,
 }
 
-/// What bounds a plugin.
+/// What bounds each call of a plugin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PluginLimits {
-    /// How much memory a call of it may use.
+    /// How much memory it may use, over all its memories.
     pub memory: ByteSize,
+    /// How many elements its tables may have, altogether.
+    pub table_elements: NonZeroU32,
+    /// How many handles it may hold at a time.
+    pub handles: NonZeroU32,
+    /// How much one call to the host, or its answer, may carry.
+    pub output: ByteSize,
+    /// How many programs it may run at a time.
+    pub processes: NonZeroU32,
+    /// How much is kept of each output of a program that it captures.
+    pub captured: ByteSize,
 }
 
 impl Default for PluginLimits {
     fn default() -> Self {
+        const fn count(count: u32) -> NonZeroU32 {
+            NonZeroU32::MIN.saturating_add(count - 1)
+        }
         Self {
             memory: DEFAULT_MEMORY,
+            table_elements: count(100_000),
+            handles: count(10_000),
+            output: ByteSize::mib(16),
+            processes: count(64),
+            captured: ByteSize::mib(1),
         }
     }
 }

@@ -163,6 +163,11 @@ fn plugin_limits(field: Option<Field<'_>>) -> PluginLimits {
         }
         limits.memory = memory.value;
     }
+    set(&mut limits.table_elements, fields.take("tableElements"));
+    set(&mut limits.handles, fields.take("handles"));
+    set(&mut limits.output, fields.take("output"));
+    set(&mut limits.processes, fields.take("processes"));
+    set(&mut limits.captured, fields.take("captured"));
     fields.finish();
     limits
 }

@@ -3,6 +3,7 @@
 
 mod child;
 mod directory;
+mod output;
 mod private_copy;
 mod set;
 

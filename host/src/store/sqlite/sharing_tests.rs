@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use super::files_directory;
 use super::tests::store;
 use super::{PATIENCE, SqliteStore};
 use crate::model::Timestamp;
@@ -86,8 +87,8 @@ async fn a_lease_of_a_store_that_is_gone_has_lapsed_at_once() {
 #[tokio::test]
 async fn the_files_beside_the_database_are_where_they_are_said_to_be_and_tidied() {
     let (store, _directory) = store();
-    let hosts = store.files_directory().join("hosts");
-    assert!(store.files_directory().ends_with("state.db-files"));
+    let hosts = files_directory(store.path()).join("hosts");
+    assert!(files_directory(store.path()).ends_with("state.db-files"));
     let lock = |store: &SqliteStore| hosts.join(format!("{}.lock", store.owner()));
     let first = lock(&store);
     assert!(first.exists());
