@@ -1,12 +1,16 @@
-//! What the tests share: the built components, a host's side that remembers, and
-//! a call to make.
+//! What the tests share: the built components, a host's side that remembers, a
+//! call to make, and projects for the built program.
 
 mod call;
+mod program;
+mod project;
 mod recorder;
 
 use std::path::PathBuf;
 
 pub use call::Scene;
+pub use program::{Ended, Running};
+pub use project::{Gate, Project, indented};
 pub use recorder::Recorder;
 
 /// The bytes of a component that was built before the tests.
@@ -22,12 +26,18 @@ pub fn component(name: &str) -> Vec<u8> {
 
 /// Where it is: beside the tests themselves, in the same target directory.
 pub fn component_path(name: &str) -> PathBuf {
-    let test = std::env::current_exe().expect("a test knows where it is");
-    let target = test
-        .ancestors()
-        .nth(3)
-        .expect("a test is in <target>/<profile>/deps");
+    let profile = profile_directory();
+    let target = profile.parent().expect("a profile is in <target>");
     target
         .join("wasm32-wasip2/plugin")
         .join(format!("{name}.wasm"))
+}
+
+/// Where the running test's profile is built: `<target>/<profile>`.
+fn profile_directory() -> PathBuf {
+    let test = std::env::current_exe().expect("a test knows where it is");
+    let profile = test.ancestors().nth(2);
+    profile
+        .expect("a test is in <target>/<profile>/deps")
+        .to_owned()
 }

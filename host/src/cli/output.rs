@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use crate::Error;
+use crate::{Error, PlanFailure};
 use crate::definition::{Diagnostic, Diagnostics, Severity};
 use crate::model::{self, DeploymentStatus, StageStatus};
 
@@ -142,7 +142,9 @@ impl Output {
     /// what a program reads.
     pub(super) fn failure(&self, error: &Error) {
         match error {
-            Error::Definition(problems) => self.diagnostics(problems),
+            Error::Definition(problems) | Error::Plan(PlanFailure::Definition(problems)) => {
+                self.diagnostics(problems);
+            }
             error => {
                 if self.json {
                     let message = error.to_string();

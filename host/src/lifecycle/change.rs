@@ -42,13 +42,16 @@ impl Change {
         let mut events = Vec::new();
         let mut taken = Vec::new();
         let mut released = Vec::new();
-        // A deployment that starts to run says so before its stages do; whatever
-        // else becomes of it follows from what became of them.
+        // A deployment that has a plan or starts to run says so before its stages
+        // do; whatever else becomes of it follows from what became of them.
         let status = (old.status != new.status).then(|| EventKind::Deployment {
             status: new.status,
             reason: new.reason.clone(),
         });
-        let starts = new.status == DeploymentStatus::Running;
+        let starts = matches!(
+            new.status,
+            DeploymentStatus::Planned | DeploymentStatus::Running
+        );
         if starts {
             events.extend(status.clone());
         }
@@ -62,7 +65,8 @@ impl Change {
             if was == Some((stage.status, stage.attempt)) {
                 continue;
             }
-            if before.is_some() {
+            // That a new stage waits is no news; that it is skipped already is.
+            if before.is_some() || stage.status != StageStatus::Waiting {
                 events.push(EventKind::Stage {
                     stage: stage.id.clone(),
                     name: stage.name.clone(),

@@ -411,7 +411,10 @@ impl fmt::Display for ConfigKind {
             Self::Plugin => f.write_str("the plugin's config"),
             Self::DeployTarget(name) => write!(f, "the config of deploy target `{name}`"),
             Self::Application => f.write_str("the application's section for the plugin"),
-            Self::Stage(Some(index)) => write!(f, "the options of stage {index}"),
+            // People count from one, here as everywhere else.
+            Self::Stage(Some(index)) => {
+                write!(f, "the options of stage {}", u64::from(*index) + 1)
+            }
             Self::Stage(None) => f.write_str("the options of the stage"),
         }
     }

@@ -1,0 +1,242 @@
+//! The built program as a child process: its output as it comes, and how it ended.
+//!
+//! Nothing here sleeps. A test waits for a line of output or for the end; a guard
+//! far beyond any sane duration keeps a hung program from hanging the tests.
+
+use std::fmt;
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+
+/// How long a program may be silent before a test gives it up.
+const GUARD: Duration = Duration::from_secs(180);
+
+/// Where the program is: beside the tests, in the same profile.
+fn program() -> PathBuf {
+    let path = crate::profile_directory().join("stagewright");
+    assert!(
+        path.is_file(),
+        "{} is missing: run `just test`, which builds it",
+        path.display()
+    );
+    path
+}
+
+/// The program while it runs. It is killed when this is dropped.
+#[derive(Debug)]
+pub struct Running {
+    child: Child,
+    command: String,
+    lines: Receiver<String>,
+    seen: Vec<String>,
+    stderr: Option<JoinHandle<String>>,
+}
+
+/// How the program ended, and all that it wrote.
+#[derive(Clone, Debug)]
+pub struct Ended {
+    /// Its exit code; none if a signal ended it.
+    pub code: Option<i32>,
+    /// Its standard output.
+    pub stdout: String,
+    /// Its standard error.
+    pub stderr: String,
+    command: String,
+}
+
+impl Running {
+    /// Starts the program in a directory.
+    pub(crate) fn start(directory: &Path, arguments: &[&str]) -> Self {
+        let mut child = Command::new(program())
+            .args(arguments)
+            .current_dir(directory)
+            .env_remove("STAGEWRIGHT_CONFIG")
+            .env_remove("STAGEWRIGHT_LOG")
+            .env_remove("NO_COLOR")
+            // A panic would show all of itself, and `end` looks for that.
+            .env("RUST_BACKTRACE", "1")
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the program starts");
+        let stdout = child.stdout.take().expect("a pipe");
+        let mut stderr = child.stderr.take().expect("a pipe");
+        let (sender, lines) = channel();
+        std::thread::spawn(move || {
+            for line in BufReader::new(stdout).lines() {
+                let line = line.expect("the output is text");
+                if sender.send(line).is_err() {
+                    break;
+                }
+            }
+        });
+        let stderr = std::thread::spawn(move || {
+            let mut bytes = Vec::new();
+            stderr.read_to_end(&mut bytes).expect("a pipe can be read");
+            String::from_utf8(bytes).expect("the errors are text")
+        });
+        Self {
+            child,
+            command: format!("stagewright {}", arguments.join(" ")),
+            lines,
+            seen: Vec::new(),
+            stderr: Some(stderr),
+        }
+    }
+
+    /// Waits for the first line of output, after those waited for before, that
+    /// has these words.
+    pub fn line_with(&mut self, words: &str) -> String {
+        loop {
+            match self.next_line() {
+                Some(line) if line.contains(words) => return line,
+                Some(_) => {}
+                None => {
+                    let errors = self.stderr();
+                    let (command, lines) = (&self.command, self.seen.join("\n"));
+                    panic!("{command} ended without a line with {words:?}:\n{lines}\n{errors}");
+                }
+            }
+        }
+    }
+
+    /// Sends the program what Ctrl-C sends.
+    pub fn interrupt(&self) {
+        self.signal(Signal::INT);
+    }
+
+    /// Sends the program what a service manager sends to stop it.
+    pub fn terminate(&self) {
+        self.signal(Signal::TERM);
+    }
+
+    fn signal(&self, signal: Signal) {
+        kill_process(Pid::from_child(&self.child), signal).expect("it is a child of the test");
+    }
+
+    /// Kills the program as a crash would.
+    pub fn kill(self) {
+        self.signal(Signal::KILL);
+        let ended = self.end();
+        assert_eq!(ended.code, None, "{ended} was killed too late");
+    }
+
+    /// Waits for the end.
+    pub fn end(mut self) -> Ended {
+        while self.next_line().is_some() {}
+        let status = self.child.wait().expect("it is a child of the test");
+        let ended = Ended {
+            code: status.code(),
+            stdout: self.seen.iter().map(|line| format!("{line}\n")).collect(),
+            stderr: self.stderr(),
+            command: std::mem::take(&mut self.command),
+        };
+        let panic = |line: &str| {
+            let words = line.starts_with("thread '") && line.contains("panicked at");
+            words || line.contains("stack backtrace")
+        };
+        assert!(!ended.stderr.lines().any(panic), "{ended} panicked");
+        ended
+    }
+
+    fn next_line(&mut self) -> Option<String> {
+        match self.lines.recv_timeout(GUARD) {
+            Ok(line) => {
+                self.seen.push(line.clone());
+                Some(line)
+            }
+            Err(RecvTimeoutError::Disconnected) => None,
+            Err(RecvTimeoutError::Timeout) => panic!(
+                "{} hangs; so far it wrote:\n{}",
+                self.command,
+                self.seen.join("\n")
+            ),
+        }
+    }
+
+    fn stderr(&mut self) -> String {
+        let reader = self.stderr.take();
+        reader.map_or_else(String::new, |reader| {
+            reader.join().expect("reading does not panic")
+        })
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // It has ended already in most tests, and then there is nothing to kill.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl fmt::Display for Ended {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            code,
+            stdout,
+            stderr,
+            command,
+        } = self;
+        write!(f, "`{command}` ended with {code:?}\n{stdout}{stderr}\nand")
+    }
+}
+
+impl Ended {
+    /// Demands an exit code.
+    #[track_caller]
+    pub fn exits(self, code: i32) -> Self {
+        assert_eq!(self.code, Some(code), "{self} should end with {code}");
+        self
+    }
+
+    /// Demands words in the standard output.
+    #[track_caller]
+    pub fn says(self, words: &str) -> Self {
+        assert!(self.stdout.contains(words), "{self} should say {words:?}");
+        self
+    }
+
+    /// Demands words in the standard error.
+    #[track_caller]
+    pub fn complains(self, words: &str) -> Self {
+        let found = self.stderr.contains(words);
+        assert!(found, "{self} should complain with {words:?}");
+        self
+    }
+
+    /// The same without its standard output, for those who look at errors alone.
+    #[must_use]
+    pub fn without_output(self) -> Self {
+        let stdout = String::new();
+        Self { stdout, ..self }
+    }
+
+    /// The standard output, one JSON value.
+    #[track_caller]
+    pub fn json(&self) -> Value {
+        match serde_json::from_str(&self.stdout) {
+            Ok(value) => value,
+            Err(error) => panic!("{self} is no JSON value: {error}"),
+        }
+    }
+
+    /// The standard output, a JSON value a line.
+    #[track_caller]
+    pub fn json_lines(&self) -> Vec<Value> {
+        let lines = self.stdout.lines();
+        lines
+            .map(|line| match serde_json::from_str(line) {
+                Ok(value) => value,
+                Err(error) => panic!("{self} has a line that is no JSON: {error}"),
+            })
+            .collect()
+    }
+}

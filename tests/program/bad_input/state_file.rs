@@ -1,0 +1,96 @@
+//! The state file. One that can't be used is left as it is, to the byte.
+
+use std::fs;
+
+use rusqlite::Connection;
+use stagewright_tests::{Ended, Project};
+
+use super::one_error;
+
+/// A state file with a deployment in it.
+fn used() -> Project {
+    let project = Project::with(&["wait"]);
+    project.pipeline("- { name: WAIT, with: { duration: 10ms } }\n");
+    project.write("stagewright.yaml", "stateFile: state.db\n");
+    project.run(&["run", "app.yaml", "--detach"]).exits(5);
+    project
+}
+
+/// What the program says of the state file, which it must not change.
+#[track_caller]
+fn refused(project: &Project) -> Ended {
+    let path = project.path("state.db");
+    let before = fs::read(&path).ok();
+    let ended = one_error(project.run(&["deployments"]), 4).complains("state.db");
+    assert_eq!(ended.stderr.lines().count(), 1, "{ended} wrote one line");
+    one_error(project.run(&["run", "app.yaml"]), 4);
+    assert!(before == fs::read(&path).ok(), "it was changed");
+    ended
+}
+
+#[test]
+fn a_file_that_is_no_database_is_refused_and_left_as_it_is() {
+    let project = used();
+    project.write("state.db", "my own notes\n");
+    refused(&project)
+        .complains("is not a SQLite file")
+        .complains("name another file for the state");
+}
+
+#[test]
+fn a_file_of_a_newer_version_is_refused_and_left_as_it_is() {
+    let project = used();
+    let set = |version: u32| {
+        let database = Connection::open(project.path("state.db")).unwrap();
+        database.pragma_update(None, "user_version", version).unwrap();
+    };
+    set(99);
+    refused(&project).complains("newer stagewright").complains("99");
+    // With the version put right, all is there.
+    set(1);
+    project.run(&["deployments"]).exits(0).says("planning");
+}
+
+#[test]
+fn a_read_only_file_is_refused_and_left_as_it_is() {
+    let project = used();
+    let path = project.path("state.db");
+    let mut permissions = fs::metadata(&path).unwrap().permissions();
+    permissions.set_readonly(true);
+    fs::set_permissions(&path, permissions).unwrap();
+    refused(&project)
+        .complains("can't be written")
+        .complains("the right to write");
+}
+
+#[test]
+fn a_directory_and_a_damaged_file_are_refused() {
+    let project = used();
+    let path = project.path("state.db");
+    // All of it into the one file, as a copy of it would be.
+    let database = Connection::open(&path).unwrap();
+    let mode = database.pragma_update_and_check(None, "journal_mode", "delete", |row| {
+        row.get::<_, String>(0)
+    });
+    assert_eq!(mode.unwrap(), "delete");
+    drop(database);
+    let bytes = fs::read(&path).unwrap();
+    fs::write(&path, &bytes[..bytes.len() / 2]).unwrap();
+    refused(&project).complains("damaged").complains("backup");
+    fs::remove_file(&path).unwrap();
+    fs::create_dir(&path).unwrap();
+    refused(&project)
+        .complains("is a directory")
+        .complains("name a file");
+}
+
+#[test]
+fn checking_files_alone_needs_neither_state_nor_plugins() {
+    let project = Project::empty();
+    project.pipeline("- { name: WAIT, with: { duration: 10ms } }\n");
+    project
+        .run(&["check", "--structure", "app.yaml"])
+        .exits(0)
+        .says("app.yaml: ok");
+    assert!(!project.path(".stagewright").exists());
+}

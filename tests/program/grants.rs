@@ -1,0 +1,199 @@
+//! Default deny: what a plugin is refused, in which words, and what no grant gives.
+
+use std::fs;
+
+use stagewright_tests::Project;
+
+use crate::{course, id};
+
+const ECHO: &str = "- { name: SCRIPT_RUN, with: { run: echo done } }\n";
+
+const SITE: &str = "
+apiVersion: pipecd.dev/v1beta1
+kind: Application
+spec: { plugins: { site: } }
+";
+
+#[test]
+fn a_script_without_the_grant_of_its_shell_is_refused_with_the_line_that_would_grant_it() {
+    let project = Project::with(&["script"]);
+    project.pipeline(ECHO).write(
+        "stagewright.yaml",
+        "plugins:\n  # Nothing is allowed yet.\n  script:\n    limits: { memory: 64MiB }\n",
+    );
+    let run = project.run(&["run", "app.yaml"]).exits(1);
+    for words in [
+        "plugin `script`",
+        "process.spawn",
+        "`/bin/sh`",
+        "plugins.script.allow.commands",
+        "stagewright.yaml:3",
+    ] {
+        assert!(run.stdout.contains(words), "{run} should name {words}");
+    }
+    let failed = project.newest();
+    assert_eq!(course(&failed), ["SCRIPT_RUN failed"]);
+    assert!(
+        project
+            .log(id(&failed), "1")
+            .iter()
+            .any(|line| line.contains("process.spawn"))
+    );
+    // It says so beforehand, too.
+    project
+        .run(&["plugins"])
+        .exits(0)
+        .says("not granted: commands");
+}
+
+#[test]
+fn a_plugin_without_an_entry_or_without_any_configuration_gets_nothing() {
+    for config in [
+        None,
+        Some("plugins: { wait: { allow: { commands: [/bin/sh] } } }\n"),
+    ] {
+        let project = Project::with(&["script", "wait"]);
+        if let Some(config) = config {
+            project.write("stagewright.yaml", config);
+        }
+        project.pipeline(ECHO);
+        project
+            .run(&["run", "app.yaml"])
+            .exits(1)
+            .says("plugin `script` may not start `/bin/sh` (process.spawn)")
+            .says("plugins.script.allow.commands");
+        // A grant to one is no grant to another, and what was not asked for is
+        // not had either.
+        let listed = project
+            .run(&["--output", "json", "plugins"])
+            .exits(0)
+            .json();
+        let had = listed["plugins"].as_array().expect("a list").iter();
+        for plugin in had {
+            assert_eq!(plugin["granted"], serde_json::json!([]), "{plugin}");
+        }
+    }
+}
+
+#[test]
+fn a_site_without_the_grant_of_its_directory_fails_and_writes_nothing() {
+    let project = Project::with(&["site"]);
+    fs::create_dir(project.path("www")).unwrap();
+    project.write(
+        "stagewright.yaml",
+        "plugins: { site: { deployTargets: [{ name: local, config: { directory: /www } }] } }\n",
+    );
+    project
+        .write("app/index.html", "hello")
+        .write("app/app.yaml", SITE);
+    project
+        .run(&["run", "app/app.yaml"])
+        .exits(1)
+        .says("/www")
+        .says("allow.filesystem")
+        .says("SITE_ROLLBACK");
+    assert_eq!(fs::read_dir(project.path("www")).unwrap().count(), 0);
+}
+
+#[test]
+fn a_read_only_grant_is_not_written_to() {
+    let project = Project::with(&["site"]);
+    fs::create_dir(project.path("www")).unwrap();
+    project.write(
+        "stagewright.yaml",
+        "
+plugins:
+  site:
+    deployTargets: [{ name: local, config: { directory: /www } }]
+    allow: { filesystem: [{ host: www, guest: /www, access: read-only }] }
+",
+    );
+    project
+        .write("app/index.html", "hello")
+        .write("app/app.yaml", SITE);
+    project.run(&["run", "app/app.yaml"]).exits(1);
+    assert_eq!(fs::read_dir(project.path("www")).unwrap().count(), 0);
+}
+
+#[test]
+fn what_a_script_writes_beside_its_application_reaches_neither_the_user_nor_the_next_plugin() {
+    let project = Project::with(&["script", "site"]);
+    fs::create_dir(project.path("www")).unwrap();
+    project.write(
+        "stagewright.yaml",
+        "
+plugins:
+  script: { allow: { commands: [/bin/sh] } }
+  site:
+    deployTargets: [{ name: local, config: { directory: /www } }]
+    allow: { filesystem: [{ host: www, guest: /www, access: read-write }] }
+",
+    );
+    project.write("app/pages/index.html", "as committed");
+    project.write(
+        "app/app.yaml",
+        "
+apiVersion: pipecd.dev/v1beta1
+kind: Application
+spec:
+  name: shop
+  plugins: { site: { directory: pages } }
+  planner: { alwaysUsePipeline: true }
+  pipeline:
+    stages:
+      - name: SCRIPT_RUN
+        with: { run: echo forged > pages/index.html; echo new > pages/new.html; cat pages/* }
+      - name: SITE_SYNC
+",
+    );
+    project
+        .run(&["run", "app/app.yaml"])
+        .exits(0)
+        .says("1 SCRIPT_RUN | forged");
+    assert_eq!(project.read("app/pages/index.html"), "as committed");
+    assert!(!project.path("app/pages/new.html").exists());
+    assert_eq!(project.read("www/current/index.html"), "as committed");
+    assert!(!project.path("www/current/new.html").exists());
+}
+
+#[test]
+fn each_plugin_is_given_its_own_deploy_targets_and_no_others() {
+    let project = Project::with(&["site", "probe"]);
+    fs::create_dir(project.path("www")).unwrap();
+    project.write(
+        "stagewright.yaml",
+        "
+plugins:
+  probe:
+    deployTargets: [{ name: of-the-probe }]
+  site:
+    deployTargets: [{ name: of-the-site, config: { directory: /www } }]
+    allow: { filesystem: [{ host: www, guest: /www, access: read-write }] }
+",
+    );
+    project.write("app/index.html", "hello").write(
+        "app/app.yaml",
+        "{ apiVersion: stagewright.dev/v1, kind: Application, \
+         spec: { plugins: { probe: , site: } } }\n",
+    );
+    project.run(&["run", "app/app.yaml"]).exits(0);
+    let done = project.newest();
+    let targets: Vec<(&str, usize, &str)> = done["stages"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .filter(|stage| stage["status"] == "succeeded")
+        .map(|stage| {
+            let targets = stage["targets"].as_array().expect("a list");
+            let name = targets[0]["name"].as_str().expect("a name");
+            (stage["name"].as_str().expect("a name"), targets.len(), name)
+        })
+        .collect();
+    assert_eq!(
+        targets,
+        [
+            ("PROBE", 1, "of-the-probe"),
+            ("SITE_SYNC", 1, "of-the-site")
+        ]
+    );
+}

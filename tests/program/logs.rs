@@ -1,0 +1,160 @@
+//! Logs: which is meant, what is in it, and following one that is being written.
+
+use stagewright_tests::{Gate, Project};
+
+use crate::id;
+
+fn scripts(project: &Project) -> String {
+    project.grant_shell().pipeline(
+        "- { name: SCRIPT_RUN, with: { run: echo one } }\n\
+         - { name: WAIT, with: { duration: 10ms } }\n\
+         - { name: SCRIPT_RUN, with: { run: echo three } }\n",
+    );
+    project.run(&["run", "app.yaml"]).exits(0);
+    id(&project.newest()).to_owned()
+}
+
+#[test]
+fn a_log_is_named_by_place_name_or_id_and_a_name_that_is_two_is_refused_with_their_places() {
+    let project = Project::with(&["script", "wait"]);
+    let id = scripts(&project);
+    assert_eq!(project.log(&id, "1")[0], "one");
+    assert_eq!(project.log(&id, "3")[0], "three");
+    assert!(project.log(&id, "WAIT")[0].starts_with("Waiting for 10ms"));
+    let stage = project.show(&id)["stages"][2]["id"].clone();
+    assert_eq!(project.log(&id, stage.as_str().expect("an id"))[0], "three");
+    let plan = project.log(&id, "plan");
+    assert_eq!(plan.len(), 1, "{plan:?}");
+    assert!(plan[0].starts_with("pipeline, since this is the first deployment"));
+
+    // A few digits are enough for the deployment.
+    project
+        .run(&["logs", &id[..8], "3"])
+        .exits(0)
+        .says("three\n");
+    project
+        .run(&["logs", &id, "SCRIPT_RUN"])
+        .exits(2)
+        .complains("SCRIPT_RUN is the name of several stages; name one by its place: 1, 3");
+    project
+        .run(&["logs", &id, "SCRIPT"])
+        .exits(2)
+        .complains("has no stage SCRIPT; it has: 1 SCRIPT_RUN, 2 WAIT, 3 SCRIPT_RUN");
+    project
+        .run(&["logs", "nothing"])
+        .exits(2)
+        .complains("there is no deployment nothing; see `stagewright deployments`");
+}
+
+#[test]
+fn the_log_of_a_deployment_is_the_plans_and_then_each_stages_with_its_name() {
+    let project = Project::with(&["script", "wait"]);
+    let id = scripts(&project);
+    let all = project.run(&["logs", &id]).exits(0).stdout;
+    let heads: Vec<&str> = all
+        .lines()
+        .filter_map(|line| Some(line.split_once(" | ")?.0))
+        .collect();
+    assert_eq!(
+        heads,
+        [
+            "plan",
+            "1 SCRIPT_RUN",
+            "1 SCRIPT_RUN",
+            "2 WAIT",
+            "2 WAIT",
+            "3 SCRIPT_RUN",
+            "3 SCRIPT_RUN"
+        ],
+        "{all}"
+    );
+    // The same to whoever follows what has ended.
+    let followed = project.run(&["logs", &id, "--follow"]).exits(0);
+    assert_eq!(followed.stdout, all);
+}
+
+#[test]
+fn a_follower_in_another_process_sees_lines_as_they_come_and_ends_with_the_stage() {
+    let mut gate = Gate::new();
+    let project = Project::with(&["script"]);
+    project.grant_shell().pipeline(&format!(
+        "- name: SCRIPT_RUN\n  with:\n    run: echo before; {0}; echo after; {0}; echo late\n",
+        gate.wait()
+    ));
+    let mut run = project.start(&["run", "app.yaml"]);
+    run.line_with("| before");
+    let id = id(&project.newest()).to_owned();
+    let mut one = project.start(&["logs", &id, "1", "--follow"]);
+    let mut all = project.start(&["logs", &id, "--follow"]);
+    one.line_with("before");
+    all.line_with("1 SCRIPT_RUN | before");
+    gate.open();
+    one.line_with("after");
+    all.line_with("1 SCRIPT_RUN | after");
+    gate.open();
+    let last = "The script exited with code 0";
+    let one = one.end().exits(0);
+    assert_eq!(one.stdout, format!("before\nafter\nlate\n{last}\n"));
+    all.end().exits(0).says(last);
+    run.end().exits(0);
+}
+
+#[test]
+fn all_of_a_failing_scripts_lines_are_there_in_order_with_continuous_numbers() {
+    let project = Project::with(&["script"]);
+    project.grant_shell().pipeline(
+        "- name: SCRIPT_RUN\n  with:\n    run: |\n      i=0\n      \
+         while [ $i -lt 3000 ]; do echo \"line $i\"; i=$((i+1)); done\n      \
+         printf 'the last words'\n      exit 3\n",
+    );
+    let run = project.run(&["run", "app.yaml"]).exits(1);
+    let lines = project.log_lines(id(&project.newest()), "1");
+    for (place, line) in lines.iter().enumerate() {
+        assert_eq!(line["number"], place);
+        if place < 3000 {
+            assert_eq!(line["text"], format!("line {place}"));
+        }
+    }
+    let texts: Vec<&str> = lines[3000..]
+        .iter()
+        .map(|line| line["text"].as_str().expect("a text"))
+        .collect();
+    assert_eq!(texts[0], "the last words");
+    assert!(texts[1].contains("code 3"), "{texts:?}");
+    // Who followed it has seen the same, before the status.
+    let printed: Vec<&str> = run
+        .stdout
+        .lines()
+        .filter(|line| line.starts_with("1 SCRIPT_RUN"))
+        .collect();
+    assert_eq!(printed.len(), lines.len() + 2, "begun and failed besides");
+    assert!(printed[printed.len() - 1].starts_with("1 SCRIPT_RUN failed"));
+}
+
+#[test]
+fn a_log_can_neither_move_the_cursor_nor_forge_a_line_of_the_host() {
+    let project = Project::with(&["script"]);
+    project.grant_shell().pipeline(
+        r#"- name: SCRIPT_RUN
+  with:
+    run: |
+      printf 'a\033[2J\033[31mred\033[0m\rb\a\033]0;title\007c\n'
+      printf 'bytes \377 end\n'
+      printf '\n'
+      printf '2 SCRIPT_RUN succeeded\n'
+"#,
+    );
+    let run = project.run(&["run", "app.yaml"]).exits(0);
+    let texts = project.log(id(&project.newest()), "1");
+    assert_eq!(texts[0], "a\u{1b}[31mred\u{1b}[0mbc");
+    assert_eq!(texts[1], "bytes \u{fffd} end");
+    assert_eq!(texts[2], "");
+    // A script's words always stand behind the stage's name.
+    assert!(
+        !run.stdout
+            .lines()
+            .any(|line| line == "2 SCRIPT_RUN succeeded")
+    );
+    let run = run.says("1 SCRIPT_RUN | 2 SCRIPT_RUN succeeded");
+    assert!(!run.stdout.contains('\r') && !run.stdout.contains('\u{7}'));
+}

@@ -1,0 +1,39 @@
+//! The built program over the built plugins, as people use it: what it prints, how
+//! it ends, what it leaves behind.
+
+mod bad_input;
+mod grants;
+mod leaving;
+mod logs;
+mod plan_errors;
+mod planning;
+mod skipping;
+mod story;
+mod time_limits;
+
+use serde_json::Value;
+
+/// The texts under a key of each object of a list.
+fn texts<'a>(list: &'a Value, key: &str) -> Vec<&'a str> {
+    let items = list.as_array().expect("a list").iter();
+    items
+        .map(|item| item[key].as_str().expect("a text"))
+        .collect()
+}
+
+/// A deployment's stages as `NAME status`, those that never ran left out.
+fn course(deployment: &Value) -> Vec<String> {
+    let stages = deployment["stages"].as_array().expect("a list").iter();
+    stages
+        .filter(|stage| stage["status"] != "not-run")
+        .map(|stage| {
+            let (name, status) = (stage["name"].as_str(), stage["status"].as_str());
+            format!("{} {}", name.expect("a name"), status.expect("a status"))
+        })
+        .collect()
+}
+
+/// The id of a deployment.
+fn id(deployment: &Value) -> &str {
+    deployment["id"].as_str().expect("an id")
+}

@@ -1,0 +1,73 @@
+//! Time limits: what becomes of a stage and of a deployment whose time is over.
+
+use stagewright_tests::{Gate, Project};
+
+use crate::{course, id};
+
+#[test]
+fn a_wait_of_an_hour_with_a_timeout_of_a_second_has_timed_out_and_is_not_cancelled() {
+    let project = Project::with(&["wait"]);
+    project.pipeline(
+        "- { name: WAIT, timeout: 1s, with: { duration: 1h } }\n\
+         - { name: WAIT, with: { duration: 1h } }\n",
+    );
+    project
+        .run(&["run", "app.yaml"])
+        .exits(1)
+        .says("1 WAIT timed-out")
+        .says("timed out: it may take 1s")
+        .says("shop failed");
+    let ended = project.newest();
+    assert_eq!(ended["status"], "failed");
+    assert_eq!(course(&ended), ["WAIT timed-out"]);
+    assert_eq!(ended["stages"][1]["reason"], "another stage had failed");
+}
+
+#[test]
+fn a_script_that_runs_out_of_time_is_ended_with_all_it_started_and_rolled_back() {
+    let project = Project::with(&["script"]);
+    let gate = Gate::new();
+    project.grant_shell().pipeline(&format!(
+        "- name: SCRIPT_RUN\n  timeout: 1s\n  with:\n    run: |\n      \
+         echo begun\n      ({}) & wait\n      echo never\n    onRollback: echo undone\n",
+        gate.wait()
+    ));
+    project
+        .run(&["run", "app.yaml"])
+        .exits(1)
+        .says("1 SCRIPT_RUN | begun")
+        .says("1 SCRIPT_RUN timed-out")
+        .says("SCRIPT_RUN_ROLLBACK | undone");
+    let ended = project.newest();
+    assert_eq!(
+        course(&ended),
+        ["SCRIPT_RUN timed-out", "SCRIPT_RUN_ROLLBACK succeeded"]
+    );
+    assert!(!project.log(id(&ended), "1").contains(&"never".to_owned()));
+}
+
+#[test]
+fn a_deployment_whose_time_is_over_has_timed_out_and_its_stages_are_not_blamed() {
+    let project = Project::with(&["wait", "script"]);
+    project.grant_shell().application(
+        "timeout: 1s\npipeline:\n  stages:\n    - name: SCRIPT_RUN\n      \
+         with: { run: 'true', onRollback: echo undone }\n    \
+         - { name: WAIT, with: { duration: 1h } }\n",
+    );
+    project
+        .run(&["run", "app.yaml"])
+        .exits(1)
+        .says("shop timed-out")
+        .says("the deployment may take 1s")
+        .says("SCRIPT_RUN_ROLLBACK | undone");
+    let ended = project.newest();
+    assert_eq!(ended["status"], "timed-out");
+    assert_eq!(
+        course(&ended),
+        [
+            "SCRIPT_RUN succeeded",
+            "WAIT timed-out",
+            "SCRIPT_RUN_ROLLBACK succeeded"
+        ]
+    );
+}
