@@ -199,6 +199,14 @@ impl Providers for Fleet {
         }
     }
 
+    fn origin(&self, key: &PluginKey) -> String {
+        let settings = self.settings.get(key);
+        origin(
+            &self.config,
+            settings.and_then(|settings| settings.grant_span()),
+        )
+    }
+
     fn source(&self) -> Option<&Source> {
         self.config.source.as_ref()
     }

@@ -394,6 +394,21 @@ impl Host {
         }
     }
 
+    /// Whether something of a deployment is at work under a host that is gone: it
+    /// goes on as soon as another host drives it.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn is_orphaned(&self, deployment: &DeploymentId) -> Result<bool, Error> {
+        let store = &self.inner.store;
+        for lease in store.leases(deployment).await? {
+            if store.has_lapsed(&lease, now()).await? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
     /// The plugins that serve, and those that were kept out.
     ///
     /// # Errors
@@ -578,11 +593,6 @@ impl Run {
         self.stop.send_modify(harder);
     }
 
-    /// Something to leave the deployment by from elsewhere.
-    pub fn leaver(&self) -> Leaver {
-        Leaver(self.stop.clone())
-    }
-
     /// Waits until the deployment is at its end, or left. Gives it as it is then.
     ///
     /// # Errors
@@ -592,16 +602,5 @@ impl Run {
             .await
             .map_err(|error| Error::Host(error.to_string()))??;
         self.host.deployment(self.id.as_str()).await
-    }
-}
-
-/// Leaves a [`Run`].
-#[derive(Clone, Debug)]
-pub struct Leaver(watch::Sender<Stop>);
-
-impl Leaver {
-    /// As [`Run::leave`].
-    pub fn leave(&self) {
-        self.0.send_modify(harder);
     }
 }

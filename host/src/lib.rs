@@ -49,5 +49,5 @@ pub mod cli;
 
 pub use error::Error;
 pub use fleet::{Fleet, KeptOut, Serving};
-pub use host::{Host, HostBuilder, Leaver, Preview, Request, Run};
+pub use host::{Host, HostBuilder, Preview, Request, Run};
 pub use runner::PlanFailure;

@@ -194,28 +194,10 @@ async fn grants_that_can_not_be_meant_keep_their_plugin_out() {
 }
 
 #[tokio::test]
-async fn an_owner_is_found_by_its_stage_and_an_unknown_one_names_the_nearest_and_all() {
-    let directory = directory(&[("probe.wasm", &component("probe"))]);
-    let registry = load(&directory, Vec::new()).await;
-    let owner = registry.owner_of_stage("PROBE").expect("an owner");
-    assert_eq!(owner.key().as_str(), "probe");
-    let error = registry.owner_of_stage("prob").expect_err("no owner");
-    assert_eq!(
-        error.to_string(),
-        "no plugin defines the stage `prob`: did you mean `PROBE`?; defined are PROBE (probe), \
-         PROBE_ROLLBACK (probe)"
-    );
-    let error = registry
-        .owner_of_stage("KUBERNETES_SYNC")
-        .expect_err("no owner");
-    assert_eq!(error.nearest, None);
-}
-
-#[tokio::test]
 async fn options_are_checked_against_the_schema_of_their_stage() {
     let directory = directory(&[("probe.wasm", &component("probe"))]);
     let registry = load(&directory, Vec::new()).await;
-    let owner = registry.owner_of_stage("PROBE").expect("an owner");
+    let owner = registry.plugin(&"probe".into()).expect("it serves");
     let found = owner.schemas().check_options("PROBE", &json!({ "dd": [] }));
     assert_eq!(found[0].path, "/dd");
     assert_eq!(found[0].message, "unknown key `dd`: did you mean `do`?");

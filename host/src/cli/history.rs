@@ -115,7 +115,8 @@ pub(super) async fn show(host: &Host, id: &str, output: &Output) -> Result<Exit,
     if !deployment.reason.is_empty() {
         facts.push(("reason", deployment.reason.clone()));
     }
-    if let Some(waits) = waits_for(&deployment) {
+    let orphaned = host.is_orphaned(&deployment.id).await?;
+    if let Some(waits) = waits_for(&deployment, orphaned) {
         facts.push(("waits for", waits));
     }
     for (name, fact) in facts {
@@ -132,9 +133,10 @@ pub(super) async fn show(host: &Host, id: &str, output: &Output) -> Result<Exit,
 }
 
 /// What a deployment waits for, if it does.
-fn waits_for(deployment: &Deployment) -> Option<String> {
+fn waits_for(deployment: &Deployment, orphaned: bool) -> Option<String> {
     match deployment.status {
         status if status.is_final() => None,
+        _ if orphaned => Some("another host, as its own is gone: `stagewright work`".to_owned()),
         DeploymentStatus::Planning => Some("its planning, by `stagewright work`".to_owned()),
         _ => {
             let suspended = deployment
@@ -190,9 +192,9 @@ fn stages(deployment: &Deployment, output: &Output) {
 /// The first line of what there is to say of a stage.
 fn remark(stage: &Stage) -> String {
     let text = match &stage.wait {
-        Some(wait) => format!("until {} {}", wait.until, stage.note),
-        None if stage.reason.is_empty() => stage.note.clone(),
-        None => stage.reason.clone(),
+        _ if stage.status.is_final() || !stage.reason.is_empty() => stage.reason.clone(),
+        Some(wait) if stage.note.is_empty() => format!("until {}", wait.until),
+        _ => stage.note.clone(),
     };
     text.lines().next().unwrap_or_default().to_owned()
 }

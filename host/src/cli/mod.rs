@@ -237,8 +237,9 @@ pub fn main() -> ExitCode {
         }
     };
     let done = runtime.block_on(run(&cli, &output));
-    // What still blocks a thread must not keep the program from ending.
-    runtime.shutdown_background();
+    // The store is closed with the last task that has it; what still blocks a
+    // thread must not keep the program from ending.
+    runtime.shutdown_timeout(std::time::Duration::from_secs(1));
     match done {
         Ok(exit) => exit.into(),
         Err(error) => {
@@ -251,10 +252,12 @@ pub fn main() -> ExitCode {
 async fn run(cli: &Cli, output: &Output) -> Result<Exit, Error> {
     match &cli.command {
         Command::Check(args) if args.structure => Ok(check::structure(&args.files, output)),
-        Command::Check(args) => check::with_plugins(&host(cli, output).await?, args, output).await,
-        Command::Plan(args) => plan::plan(&host(cli, output).await?, args, output).await,
-        Command::Run(args) => run::run(&host(cli, output).await?, args, output).await,
-        Command::Work(args) => work::work(&host(cli, output).await?, args, output).await,
+        Command::Check(args) => {
+            check::with_plugins(&working(cli, output).await?, args, output).await
+        }
+        Command::Plan(args) => plan::plan(&working(cli, output).await?, args, output).await,
+        Command::Run(args) => run::run(&working(cli, output).await?, args, output).await,
+        Command::Work(args) => work::work(&working(cli, output).await?, args, output).await,
         Command::Deployments(args) => history::list(&host(cli, output).await?, args, output).await,
         Command::Show { id } => history::show(&host(cli, output).await?, id, output).await,
         Command::Logs(args) => history::logs(&host(cli, output).await?, args, output).await,
@@ -266,6 +269,16 @@ async fn run(cli: &Cli, output: &Output) -> Result<Exit, Error> {
 async fn host(cli: &Cli, output: &Output) -> Result<Host, Error> {
     let config = read_config(cli.config.as_deref(), output).map_err(Error::Definition)?;
     Host::builder().config(config).build().await
+}
+
+/// The host of this configuration, for a command that works with its plugins: says
+/// which of them were kept out.
+async fn working(cli: &Cli, output: &Output) -> Result<Host, Error> {
+    let host = host(cli, output).await?;
+    for plugin in host.plugins().await?.kept_out() {
+        output.warning(&format!("kept out: {} {}", plugin.file, plugin.reason));
+    }
+    Ok(host)
 }
 
 fn read_config(path: Option<&std::path::Path>, output: &Output) -> Result<HostConfig, Diagnostics> {

@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use crate::{Error, PlanFailure};
 use crate::definition::{Diagnostic, Diagnostics, Severity};
 use crate::model::{self, DeploymentStatus, StageStatus};
+use crate::{Error, PlanFailure};
 
 use super::{Format, When};
 
@@ -130,6 +130,12 @@ impl Output {
             "{}\n",
             paint(self.colour_errors, Colour::Dim, message)
         ));
+    }
+
+    /// Says what an operator should see to.
+    pub(super) fn warning(&self, message: &str) {
+        let word = paint(self.colour_errors, Colour::Yellow, "warning:");
+        complain(&format!("{word} {message}\n"));
     }
 
     /// Says what went wrong.

@@ -30,9 +30,10 @@ pub(super) async fn run(host: &Host, args: &RunArgs, output: &Output) -> Result<
         }
         return Ok(Exit::Unfinished);
     }
+    // From before anything is stored: an interrupt never loses a deployment.
+    let stopping = host.clone();
+    let signals = on_interrupt(output.clone(), move || stopping.shut_down());
     let run = host.deploy(&request).await?;
-    let leaver = run.leaver();
-    let signals = on_interrupt(output.clone(), move || leaver.leave());
     output.warnings(run.warnings());
     let done = follow(host, run, output).await;
     signals.abort();
@@ -129,6 +130,9 @@ pub(super) fn on_interrupt(output: Output, leave: impl Fn() + Send + 'static) ->
     .abort_handle()
 }
 
+/// A line of a log that is tailed: of a stage, or of the plan.
+type Tailed = (Option<StageId>, Result<LogLine, Error>);
+
 /// Prints a deployment as it moves.
 struct Watch<'a> {
     host: &'a Host,
@@ -137,7 +141,7 @@ struct Watch<'a> {
     /// How many lines of each stage's log were printed.
     read: BTreeMap<Option<StageId>, u64>,
     /// The logs of what is at work; none as a stage is the plan's.
-    logs: SelectAll<BoxStream<'static, (Option<StageId>, Result<LogLine, Error>)>>,
+    logs: SelectAll<BoxStream<'static, Tailed>>,
     progress: Progress,
 }
 

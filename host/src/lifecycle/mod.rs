@@ -50,7 +50,10 @@ pub const SHORTEST_PAUSE: Duration = Duration::from_secs(1);
 #[derive(Clone, Debug)]
 pub enum Event {
     /// A host begins to plan it.
-    PlanBegun,
+    PlanBegun {
+        /// How often its planning may be begun before it counts as failed.
+        limit: u32,
+    },
     /// It was planned.
     Planned(Box<Plan>),
     /// It could not be planned; why.
@@ -132,9 +135,17 @@ pub enum Next {
 pub fn apply(deployment: &Deployment, event: Event, now: Timestamp) -> Result<Change, Rejected> {
     let mut new = deployment.clone();
     match event {
-        Event::PlanBegun => {
+        Event::PlanBegun { limit } => {
             expect(&new, DeploymentStatus::Planning)?;
-            new.plan_attempt += 1;
+            if new.plan_attempt < limit {
+                new.plan_attempt += 1;
+            } else {
+                fail_plan(
+                    &mut new,
+                    format!("its host died {limit} times while planning it"),
+                    now,
+                );
+            }
         }
         Event::Planned(plan) => {
             expect(&new, DeploymentStatus::Planning)?;
@@ -147,9 +158,7 @@ pub fn apply(deployment: &Deployment, event: Event, now: Timestamp) -> Result<Ch
         }
         Event::PlanFailed(reason) => {
             expect(&new, DeploymentStatus::Planning)?;
-            new.status = DeploymentStatus::Failed;
-            new.reason = reason;
-            new.ended_at = Some(now);
+            fail_plan(&mut new, reason, now);
         }
         Event::StageBegun(id) => begin(&mut new, &id, now)?,
         Event::StageEnded {
@@ -272,13 +281,20 @@ fn end_turn(stage: &mut Stage, end: TurnEnd, now: Timestamp) {
     }
 }
 
+fn fail_plan(deployment: &mut Deployment, reason: String, now: Timestamp) {
+    deployment.status = DeploymentStatus::Failed;
+    deployment.reason = reason;
+    deployment.ended_at = Some(now);
+}
+
 fn lose(stage: &mut Stage, clean: bool, limit: u32, now: Timestamp) {
+    let what = if clean { "stopped" } else { "died" };
+    if stage.on_loss == OnLoss::Fail {
+        let reason = format!("its host {what}, and its plugin says it must not run twice");
+        return settle::end(stage, StageStatus::Lost, reason, now);
+    }
     if !clean {
         stage.losses += 1;
-        if stage.on_loss == OnLoss::Fail {
-            let reason = "its host died, and its plugin says it must not run twice";
-            return settle::end(stage, StageStatus::Lost, reason, now);
-        }
         if stage.losses >= limit {
             let reason = format!("its host died under it {} times", stage.losses);
             return settle::end(stage, StageStatus::Lost, reason, now);
@@ -290,11 +306,7 @@ fn lose(stage: &mut Stage, clean: bool, limit: u32, now: Timestamp) {
     stage.attempt.turn = 0;
     stage.cause = Cause::Loss;
     stage.status = StageStatus::Waiting;
-    stage.reason = if clean {
-        "its host stopped; it runs again".to_owned()
-    } else {
-        "its host died; it runs again".to_owned()
-    };
+    stage.reason = format!("its host {what}; it runs again");
 }
 
 fn expect(deployment: &Deployment, status: DeploymentStatus) -> Result<(), Rejected> {

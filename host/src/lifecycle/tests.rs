@@ -95,7 +95,9 @@ fn deployment(stages: &str) -> Deployment {
         plugins: Vec::new(),
         stages,
     };
-    let begun = apply(&new, Event::PlanBegun, at(0)).unwrap().deployment;
+    let begun = apply(&new, Event::PlanBegun { limit: 3 }, at(0))
+        .unwrap()
+        .deployment;
     apply(&begun, Event::Planned(Box::new(plan)), at(0))
         .unwrap()
         .deployment
@@ -329,9 +331,27 @@ fn a_clean_stop_of_the_host_is_nobodys_failure() {
 fn a_stage_that_must_not_run_twice_is_lost_at_once() {
     let mut d = deployment("A");
     d.stages[0].on_loss = OnLoss::Fail;
-    let d = lose(&begin(&d, "A", at(1)), "A", false);
-    assert_eq!(stage(&d, "A").status, StageStatus::Lost);
-    assert_eq!(d.status, DeploymentStatus::Failed);
+    for clean in [false, true] {
+        let d = lose(&begin(&d, "A", at(1)), "A", clean);
+        assert_eq!(stage(&d, "A").status, StageStatus::Lost);
+        assert_eq!(d.status, DeploymentStatus::Failed);
+    }
+}
+
+#[test]
+fn a_planning_that_was_begun_too_often_fails_the_deployment() {
+    let mut d = deployment("A");
+    d.status = DeploymentStatus::Planning;
+    d.plan_attempt = 0;
+    for attempt in 1..=3 {
+        let begun = apply(&d, Event::PlanBegun { limit: 3 }, at(1)).unwrap();
+        assert_eq!(begun.taken, [Leased::Plan]);
+        d = begun.deployment;
+        assert_eq!(d.plan_attempt, attempt);
+    }
+    let change = apply(&d, Event::PlanBegun { limit: 3 }, at(1)).unwrap();
+    assert_eq!(change.deployment.status, DeploymentStatus::Failed);
+    assert_eq!(change.taken, []);
 }
 
 #[test]

@@ -17,5 +17,5 @@ mod schema;
 pub use self::bind::PluginEntry;
 pub use self::directory::DirectoryError;
 pub use self::registered::Registered;
-pub use self::registry::{DirectorySettings, Registry, Rejected, UnknownStage};
+pub use self::registry::{DirectorySettings, Registry, Rejected};
 pub use self::schema::{Schemas, Violation};

@@ -46,37 +46,6 @@ impl fmt::Display for Rejected {
     }
 }
 
-/// A stage that no plugin defines.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct UnknownStage {
-    /// The stage.
-    pub name: String,
-    /// The defined one that looks most like it, if any does.
-    pub nearest: Option<String>,
-    /// All defined ones and whose they are, in order.
-    pub defined: Vec<(String, PluginKey)>,
-}
-
-impl fmt::Display for UnknownStage {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "no plugin defines the stage `{}`", self.name)?;
-        if let Some(nearest) = &self.nearest {
-            write!(f, ": did you mean `{nearest}`?")?;
-        }
-        if self.defined.is_empty() {
-            return write!(f, "; no plugin defines any stage");
-        }
-        let defined: Vec<String> = self
-            .defined
-            .iter()
-            .map(|(stage, plugin)| format!("{stage} ({plugin})"))
-            .collect();
-        write!(f, "; defined are {}", defined.join(", "))
-    }
-}
-
-impl std::error::Error for UnknownStage {}
-
 /// The plugins of a host.
 #[derive(Debug, Default)]
 pub struct Registry {
@@ -139,7 +108,7 @@ impl Registry {
                 Err(error) => Err(error),
             };
             if let Err(error) = added {
-                tracing::warn!("{} {error}", bound.file);
+                tracing::debug!("{} {error}", bound.file);
                 self.rejected.push(Rejected {
                     file: bound.file,
                     key: bound.config.key,
@@ -217,32 +186,6 @@ impl Registry {
     /// Why a plugin of this key was rejected, if it was.
     pub fn rejection(&self, key: &PluginKey) -> Option<&Rejected> {
         self.rejected.iter().find(|rejected| rejected.key == *key)
-    }
-
-    /// The plugin that defines a stage.
-    pub fn owner_of_stage(&self, name: &str) -> Result<&Arc<Registered>, UnknownStage> {
-        if let Some(owner) = self.stages.get(name).and_then(|key| self.plugins.get(key)) {
-            return Ok(owner);
-        }
-        // Case is the mistake that is most often made.
-        let likeness = |stage: &str| {
-            strsim::normalized_damerau_levenshtein(&name.to_uppercase(), &stage.to_uppercase())
-        };
-        Err(UnknownStage {
-            name: name.to_owned(),
-            nearest: self
-                .stages
-                .keys()
-                .map(|stage| (likeness(stage), stage))
-                .filter(|(likeness, _)| *likeness >= 0.5)
-                .max_by(|a, b| a.0.total_cmp(&b.0))
-                .map(|(_, stage)| stage.clone()),
-            defined: self
-                .stages
-                .iter()
-                .map(|(stage, key)| (stage.clone(), key.clone()))
-                .collect(),
-        })
     }
 }
 

@@ -7,6 +7,7 @@ use jsonschema::Validator;
 use jsonschema::error::{TypeKind, ValidationError, ValidationErrorKind};
 use serde_json::Value;
 
+use crate::definition::nearest;
 use crate::model::Manifest;
 
 /// Something that a schema finds wrong.
@@ -111,6 +112,25 @@ impl Schema {
         }
     }
 
+    /// What the schema says of a value that it refused, to be added to a message:
+    /// its author's words tell more than a type or a pattern.
+    fn hint(&self, error: &ValidationError<'_>) -> String {
+        let keyword = error.schema_path().as_str();
+        let value = keyword.rsplit_once('/').map_or("", |(value, _)| value);
+        let said = self
+            .text
+            .pointer(value)
+            .and_then(|value| value["description"].as_str());
+        let first = said
+            .and_then(|text| text.lines().next())
+            .unwrap_or_default();
+        if first.is_empty() {
+            String::new()
+        } else {
+            format!(": {}", first.trim_end_matches('.'))
+        }
+    }
+
     /// The keys that an object may have where the schema refused others.
     fn known_keys(&self, error: &ValidationError<'_>) -> Vec<&str> {
         let keyword = error.schema_path().as_str();
@@ -181,9 +201,10 @@ fn explain(schema: &Schema, whole: &Value, error: &ValidationError<'_>) -> Vec<V
         ValidationErrorKind::Type { kind } => vec![at(
             path,
             format!(
-                "is {}, and should be {}",
+                "is {}, and should be {}{}",
                 kind_of(error.instance()),
-                kinds(kind)
+                kinds(kind),
+                schema.hint(error)
             ),
         )],
         ValidationErrorKind::Enum { options } => {
@@ -204,23 +225,21 @@ fn explain(schema: &Schema, whole: &Value, error: &ValidationError<'_>) -> Vec<V
         }
         ValidationErrorKind::Pattern { pattern } => vec![at(
             path,
-            format!(
-                "is `{}`, which does not match `{pattern}`",
-                plain(error.instance())
-            ),
+            match schema.hint(error).as_str() {
+                "" => format!(
+                    "is `{}`, which does not match `{pattern}`",
+                    plain(error.instance())
+                ),
+                hint => format!("is `{}`, which is wrong{hint}", plain(error.instance())),
+            },
         )],
         _ => vec![at(path, error.to_string())],
     }
 }
 
 fn unknown_key(key: &str, known: &[&str]) -> String {
-    let nearest = known
-        .iter()
-        .map(|known| (strsim::normalized_damerau_levenshtein(key, known), known))
-        .filter(|(likeness, _)| *likeness >= 0.5)
-        .max_by(|a, b| a.0.total_cmp(&b.0));
-    match (nearest, known) {
-        (Some((_, nearest)), _) => format!("unknown key `{key}`: did you mean `{nearest}`?"),
+    match (nearest(key, known.iter().copied()), known) {
+        (Some(meant), _) => format!("unknown key `{key}`: did you mean `{meant}`?"),
         (None, []) => format!("unknown key `{key}`: no keys are known here"),
         (None, known) => format!("unknown key `{key}`: known are `{}`", known.join("`, `")),
     }

@@ -20,7 +20,11 @@ impl Runner {
     /// Plans a deployment, if nobody else does.
     pub(super) async fn plan_step(&self, id: &DeploymentId) -> Result<(), RunError> {
         let planning = |d: &Deployment| d.status == DeploymentStatus::Planning;
-        let Some(deployment) = self.apply(id, planning, || Event::PlanBegun).await? else {
+        let limit = self.limits.attempts.get();
+        let begun = self
+            .apply(id, planning, || Event::PlanBegun { limit })
+            .await?;
+        let Some(deployment) = begun.filter(planning) else {
             return Ok(());
         };
         let mine = deployment.plan_attempt;

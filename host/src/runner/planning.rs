@@ -23,7 +23,7 @@ use crate::lifecycle::Plan;
 use crate::lifecycle::plan::{self, Answer, PlanError, Requested};
 use crate::model::{
     Call, Cancel, ConfigKind, Deployment, Export, PinnedPlugin, PlanInput, PlannedStage,
-    PluginError, RequestedStage, Revision, Severity, Source, StageId, Strategy, Timestamp, Version,
+    PluginError, RequestedStage, Revision, Source, StageId, Strategy, Timestamp, Version,
 };
 use crate::store::Store;
 
@@ -60,7 +60,7 @@ pub enum PlanFailure {
         /// The call.
         call: &'static str,
         /// Why.
-        error: PluginError,
+        error: Box<PluginError>,
     },
     /// What the plugins planned can't be used.
     Plan(PlanError),
@@ -346,16 +346,12 @@ impl Planning<'_> {
     }
 
     fn failed(&self, provider: &Provider, call: &'static str, error: PluginError) -> PlanFailure {
-        self.log.write(
-            Severity::Error,
-            &format!("plugin `{}`, call `{call}`: {error}", provider.key()),
-        );
         match locate(self.application, self.providers, provider, None, &error) {
             Some(problems) => PlanFailure::Definition(problems),
             None => PlanFailure::Call {
                 plugin: provider.key().to_string(),
                 call,
-                error,
+                error: Box::new(error),
             },
         }
     }

@@ -77,6 +77,9 @@ pub(crate) trait Providers: Send + Sync + fmt::Debug {
     /// people.
     async fn pinned(&self, pinned: &PinnedPlugin) -> Result<Provider, String>;
 
+    /// Where a grant for a plugin would be written, such as `stagewright.yaml:12`.
+    fn origin(&self, key: &PluginKey) -> String;
+
     /// The host's configuration file, to point into; none if there is none.
     fn source(&self) -> Option<&Source>;
 }

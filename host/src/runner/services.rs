@@ -71,13 +71,13 @@ impl CallServices {
                 self.plugin.clone(),
             )),
             (Scope::Stage, Some(fence)) => Ok(StateOwner::Stage(fence.stage.clone())),
-            (Scope::Deployment | Scope::Stage, None) => Err(Refusal::Denied(format!(
+            (_, None) => Err(Refusal::Denied(format!(
                 "plugin `{}` called `{call}` in the scope `{}` while planning, where only the \
-                 scopes `application` and `shared` can be read",
+                 scope `application` can be read",
                 self.plugin,
                 scope_name(scope)
             ))),
-            (Scope::Shared, _) => Err(Refusal::Denied(format!(
+            (Scope::Shared, Some(_)) => Err(Refusal::Denied(format!(
                 "plugin `{}` called `{call}` in the scope `shared`, which only the host writes",
                 self.plugin
             ))),
@@ -136,7 +136,7 @@ impl Services for CallServices {
     }
 
     async fn get(&self, scope: Scope, key: &str) -> Result<Option<Vec<u8>>, Refusal> {
-        if scope == Scope::Shared {
+        if scope == Scope::Shared && self.fence.is_some() {
             return Ok(self.shared(key));
         }
         let owner = self.owner(scope, "state.get")?;
@@ -160,7 +160,7 @@ impl Services for CallServices {
     }
 
     async fn keys(&self, scope: Scope, prefix: &str) -> Result<Vec<String>, Refusal> {
-        if scope == Scope::Shared {
+        if scope == Scope::Shared && self.fence.is_some() {
             let keys = SHARED_KEYS.iter().filter(|key| key.starts_with(prefix));
             return Ok(keys
                 .filter(|key| self.shared(key).is_some())

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::sync::watch;
 
@@ -16,6 +17,10 @@ use crate::store::{Fence, LogKey, StoreError};
 use super::planning::{locate, plan_input};
 use super::services::{CallLog, CallServices};
 use super::{RunError, Runner, Stop, now, stopped};
+
+/// How long after the grace period a call is dropped that does not end by itself:
+/// the sandbox ends its own in time, a native plugin may not.
+const BACKSTOP: Duration = Duration::from_secs(1);
 
 /// How a call to a plugin came back.
 enum Returned {
@@ -76,6 +81,7 @@ impl Runner {
                 let (end, outcome) = judge(answer);
                 if let TurnEnd::Failed(reason) = &end {
                     log.write(Severity::Error, reason);
+                    self.tell_what_is_missing(stage, &log);
                 }
                 if end == TurnEnd::TimedOut {
                     log.write(Severity::Error, "timed out");
@@ -153,9 +159,9 @@ impl Runner {
         let scratch = self.scratch_of(&deployment.id, &stage.plugin);
         fs::create_dir_all(&scratch)
             .map_err(|error| host(format!("{}: {error}", scratch.display())))?;
-        // Whoever cancels keeps the other end: until cancelling is a command, only
-        // the time limit ends a call.
-        let (_canceller, cancel) = Cancel::new();
+        let (canceller, cancel) = Cancel::new();
+        let time_left = lifecycle::time_left(deployment, stage, now());
+        let grace = self.limits.grace_period;
         let call = Call {
             services: Arc::new(CallServices {
                 store: self.store.clone(),
@@ -168,7 +174,7 @@ impl Runner {
             }),
             scratch: Some(scratch),
             cancel,
-            timeout: lifecycle::time_left(deployment, stage, now()),
+            timeout: time_left.saturating_add(grace).saturating_add(BACKSTOP),
         };
         let request = StageRequest {
             input: plan_input(deployment, &application, &provider, target, running),
@@ -182,7 +188,18 @@ impl Runner {
             cause: stage.cause,
             options: stage.options.clone(),
         };
-        let answer = provider.plugin().execute_stage(&call, &request).await;
+        let answer = provider.plugin().execute_stage(&call, &request);
+        tokio::pin!(answer);
+        let answer = tokio::select! {
+            answer = &mut answer => answer,
+            () = tokio::time::sleep(time_left) => {
+                // The plugin is told, and may tidy up; but it has had its time,
+                // whatever it answers now.
+                canceller.cancel();
+                let _late = tokio::time::timeout(grace.saturating_add(BACKSTOP), answer).await;
+                Err(PluginError::TimedOut(time_left))
+            }
+        };
         answer.map_err(|error| {
             let index = (deployment.strategy == Some(crate::model::Strategy::Pipeline))
                 .then_some(stage.index);
@@ -191,6 +208,30 @@ impl Runner {
                 None => error,
             }
         })
+    }
+
+    /// After a failure: what the plugin asks for and was not granted may be why.
+    fn tell_what_is_missing(&self, stage: &Stage, log: &LogWriter) {
+        let all = self.providers.all();
+        let Some(provider) = all.iter().find(|provider| provider.key() == &stage.plugin) else {
+            return;
+        };
+        let missing = provider.registered.missing();
+        for request in &provider.manifest().requests {
+            let capability = request.capability;
+            if missing.contains(&capability) {
+                log.write(
+                    Severity::Info,
+                    &format!(
+                        "plugin `{key}` asks for `{capability}` ({}) and was not granted it; to \
+                         grant it, add `plugins.{key}.allow.{capability}` to {}",
+                        request.reason,
+                        self.providers.origin(provider.key()),
+                        key = provider.key(),
+                    ),
+                );
+            }
+        }
     }
 
     /// Takes over the stages and the planning of a deployment whose host is gone.

@@ -89,7 +89,8 @@ fn windows_line_ends_and_a_byte_order_mark_change_nothing() {
         "app.yaml",
         format!(
             "\u{feff}{}",
-            GOOD.replace("name: shop", "nmae: shop").replace('\n', "\r\n")
+            GOOD.replace("name: shop", "nmae: shop")
+                .replace('\n', "\r\n")
         ),
     );
     project

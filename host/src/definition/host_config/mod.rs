@@ -51,7 +51,7 @@ pub struct HostLimits {
     pub max_source_size: ByteSize,
     /// How large a plugin's file may be.
     pub max_plugin_file_size: ByteSize,
-    /// How long planning a deployment may take.
+    /// How long a plugin may take for one call of a planning.
     pub plan_timeout: Duration,
     /// How long a plugin may take to describe itself.
     pub describe_timeout: Duration,
