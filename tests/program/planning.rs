@@ -127,9 +127,9 @@ plugins:
     allow: { filesystem: [{ host: www, guest: /www, access: read-write }] }
 ";
     project.write("stagewright.yaml", site);
-    fs::create_dir(project.path("www")).unwrap();
+    fs::create_dir(project.path("www")).expect("the directory is new");
     project.write("app/index.html", "one");
-    fs::create_dir(project.path("waiting")).unwrap();
+    fs::create_dir(project.path("waiting")).expect("the directory is new");
     for plugin in ["wait.wasm", "probe.wasm"] {
         fs::copy(
             project.path("plugins").join(plugin),
