@@ -10,12 +10,12 @@ test: plugins
 
 # Puts the project's own documentation live, three commits long.
 demo: plugins
-    cargo build
+    cargo build --workspace
     sh tests/demo.sh
 
 # Measures, each figure beside the bare thing.
 bench: plugins
-    CARGO_PROFILE_DEV_OPT_LEVEL=3 cargo bench --profile dev -p stagewright-tests
+    CARGO_PROFILE_DEV_OPT_LEVEL=3 cargo bench --profile dev --workspace --bench call
 
 # Formatting and lints, warnings as errors.
 lint: wasm-target

@@ -135,7 +135,7 @@ plugins:
             project.path("plugins").join(plugin),
             project.path("waiting").join(plugin),
         )
-        .unwrap();
+        .expect("the component was built");
     }
     project.write(
         "only.yaml",
