@@ -146,10 +146,12 @@ fn a_second_interrupt_does_not_wait_for_the_grace_period() {
     let project = gated(&gate, "limits: { gracePeriod: 1h }\n");
     let mut run = project.start(&["run", "app.yaml"]);
     run.line_with("| begun");
-    // Signals that are alike may come as one; the terminal of a test has two.
+    // Two of a kind may come as one.
     run.interrupt();
     run.terminate();
     left(run.end(), "running");
+    let log = project.log(id(&project.newest()), "1");
+    assert_eq!(log, ["begun"], "what it had said is kept");
 }
 
 /// A stage that waits at a gate in its first attempt and goes on in the next; it
@@ -277,16 +279,18 @@ fn what_was_planned_is_what_runs_whatever_becomes_of_the_plugins_files() {
         let project = gated(&gate, "");
         let mut run = project.start(&["run", "app.yaml"]);
         run.line_with("| begun");
-        run.interrupt();
-        gate.open();
-        let left = left(run.end(), "running");
         let file = project.path("plugins/script.wasm");
         if removed {
             fs::remove_file(&file).unwrap();
         } else {
-            // Another plugin under its name: it defines no script stage at all.
-            fs::rename(project.path("plugins/wait.wasm"), &file).unwrap();
+            // Another plugin in its place, over the same bytes on the disk and while
+            // a call is in it: it defines no script stage at all.
+            fs::copy(project.path("plugins/wait.wasm"), &file).unwrap();
+            fs::remove_file(project.path("plugins/wait.wasm")).unwrap();
         }
+        run.interrupt();
+        gate.open();
+        let left = left(run.end(), "running");
         project.run(&["work", "--until-idle"]).exits(0);
         let id = left.as_str().expect("an id");
         let done = project.show(id);
@@ -297,6 +301,25 @@ fn what_was_planned_is_what_runs_whatever_becomes_of_the_plugins_files() {
         assert!(project.log(id, "2").contains(&"next".to_owned()));
         // What is planned now is planned with what is there now.
         project.run(&["plan", "app.yaml"]).exits(2);
+    }
+}
+
+#[test]
+fn a_deployment_that_is_over_leaves_neither_scratch_nor_half_a_copy_behind() {
+    let project = Project::with(&["script"]);
+    project.grant_shell().pipeline(
+        "- { name: SCRIPT_RUN, with: { run: touch written } }\n\
+         - { name: SCRIPT_RUN, with: { run: test -f written } }\n",
+    );
+    project.run(&["run", "app.yaml"]).exits(0);
+    let files = project.path(".stagewright/state.db-files");
+    let scratch = fs::read_dir(files.join("scratch")).unwrap();
+    assert_eq!(scratch.count(), 0);
+    for application in fs::read_dir(files.join("sources")).unwrap() {
+        let commits = fs::read_dir(application.unwrap().path()).unwrap();
+        let names: Vec<_> = commits.map(|commit| commit.unwrap().file_name()).collect();
+        let target = project.newest()["target"]["commit"].clone();
+        assert_eq!(names, [target.as_str().expect("a hash")]);
     }
 }
 
