@@ -96,7 +96,7 @@ fn faults() -> Vec<Fault> {
             "unknown-version",
             v1("  plugins: { wait: }").replace("v1beta1", "v1"),
             (1, 13),
-            &["pipecd.dev/v1", "did you mean `pipecd.dev/v1beta1`?"],
+            &["pipecd.dev/v1", "`pipecd.dev/v1beta1` or `stagewright.dev/v1`"],
         ),
         fault(
             "our-key-under-pipecds-version",
@@ -265,11 +265,11 @@ fn with_plugins_options_and_sections_are_checked_against_their_schemas() {
     let checked = checked
         .exits(2)
         .says("good.yaml: ok")
-        .complains("options.yaml:7:17: error: the options of WAIT")
-        .complains("durations")
-        .complains("section.yaml:6:7: error: the section for plugin `site`")
-        .complains("keepRelease")
-        .complains("script.yaml:7:17: error: the options of SCRIPT_RUN")
+        .complains("options.yaml:7:15: error: the options of WAIT: `duration` is missing")
+        .complains("options.yaml:7:17: error: the options of WAIT: unknown key `durations`")
+        .complains("section.yaml:6:7: error: the section for plugin `site`: unknown key")
+        .complains("did you mean `keepReleases`?")
+        .complains("script.yaml:7:17: error: the options of SCRIPT_RUN: unknown key `runs`")
         .complains("stagewright.yaml:1:72: error: deploy target `local` of `site`");
     assert_eq!(checked.stdout, "good.yaml: ok\n");
 }

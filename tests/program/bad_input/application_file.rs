@@ -40,7 +40,7 @@ fn each_file_that_can_not_be_read_is_one_error_that_says_what_to_do() {
         ("comment.yaml", "empty", "a comment is no value"),
         ("binary.yaml", "binary", "UTF-8"),
         ("latin1.yaml", "latin1.yaml:1:10", "save the file as UTF-8"),
-        ("two.yaml", "two.yaml:9:1", "line 10"),
+        ("two.yaml", "two.yaml:10:1", "first begins on line 1, the second on line 10"),
         ("tabs.yaml", "tabs.yaml:4:1", "spaces"),
         ("scalar.yaml", "scalar.yaml:1:1", "kind: Application"),
         ("open.yaml", "open.yaml:", "help:"),
