@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use crate::{Error, PlanFailure};
 use crate::definition::{Diagnostic, Diagnostics, Severity};
 use crate::model::{self, DeploymentStatus, StageStatus};
+use crate::{Error, PlanFailure};
 
 use super::{Format, When};
 
