@@ -96,7 +96,10 @@ fn faults() -> Vec<Fault> {
             "unknown-version",
             v1("  plugins: { wait: }").replace("v1beta1", "v1"),
             (1, 13),
-            &["pipecd.dev/v1", "`pipecd.dev/v1beta1` or `stagewright.dev/v1`"],
+            &[
+                "pipecd.dev/v1",
+                "`pipecd.dev/v1beta1` or `stagewright.dev/v1`",
+            ],
         ),
         fault(
             "our-key-under-pipecds-version",
@@ -123,7 +126,7 @@ fn faults() -> Vec<Fault> {
                  - { id: a, name: WAIT }",
             ),
             (7, 15),
-            &["a", "6:15"],
+            &["`a`", "line 6"],
         ),
         fault(
             "circular-needs",

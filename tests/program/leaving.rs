@@ -10,7 +10,7 @@ use crate::{course, id};
 /// A project whose script says `begun` and waits at a gate; the stage after it
 /// says `next`.
 fn gated(gate: &Gate, limits: &str) -> Project {
-    let project = Project::with(&["script", "wait"]);
+    let project = Project::with(&["script"]);
     project.write(
         "stagewright.yaml",
         format!("{limits}plugins:\n  script:\n    allow:\n      commands: [/bin/sh]\n"),
@@ -279,14 +279,12 @@ fn what_was_planned_is_what_runs_whatever_becomes_of_the_plugins_files() {
         let project = gated(&gate, "");
         let mut run = project.start(&["run", "app.yaml"]);
         run.line_with("| begun");
-        let file = project.path("plugins/script.wasm");
+        // While a call is in it, and over the same bytes on the disk.
         if removed {
-            fs::remove_file(&file).unwrap();
+            fs::remove_file(project.path("plugins/script.wasm")).unwrap();
+            project.add_plugin("wait", "plugins/wait.wasm");
         } else {
-            // Another plugin in its place, over the same bytes on the disk and while
-            // a call is in it: it defines no script stage at all.
-            fs::copy(project.path("plugins/wait.wasm"), &file).unwrap();
-            fs::remove_file(project.path("plugins/wait.wasm")).unwrap();
+            project.add_plugin("wait", "plugins/script.wasm");
         }
         run.interrupt();
         gate.open();

@@ -9,6 +9,7 @@ mod leaving;
 mod logs;
 mod plan_errors;
 mod planning;
+mod reports;
 mod rollback;
 mod skipping;
 mod story;

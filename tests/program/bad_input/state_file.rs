@@ -42,10 +42,14 @@ fn a_file_of_a_newer_version_is_refused_and_left_as_it_is() {
     let project = used();
     let set = |version: u32| {
         let database = Connection::open(project.path("state.db")).unwrap();
-        database.pragma_update(None, "user_version", version).unwrap();
+        database
+            .pragma_update(None, "user_version", version)
+            .unwrap();
     };
     set(99);
-    refused(&project).complains("newer stagewright").complains("99");
+    refused(&project)
+        .complains("newer stagewright")
+        .complains("99");
     // With the version put right, all is there.
     set(1);
     project.run(&["deployments"]).exits(0).says("planning");
