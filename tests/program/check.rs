@@ -134,8 +134,8 @@ fn faults() -> Vec<Fault> {
                 "  pipeline:\n    stages:\n      - { id: a, name: WAIT, needs: [b] }\n      \
                  - { id: b, name: WAIT, needs: [a] }",
             ),
-            (6, 38),
-            &["a", "b"],
+            (7, 38),
+            &["`a` (WAIT) on line 6", "`b` (WAIT) on line 7"],
         ),
         fault(
             "dangling-needs",

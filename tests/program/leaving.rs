@@ -85,6 +85,10 @@ fn a_wait_that_was_left_holds_nothing_and_is_woken_by_work() {
     assert_eq!(course(&done), ["WAIT succeeded"]);
     assert_eq!(done["stages"][0]["attempt"]["number"], 1);
     assert_eq!(done["stages"][0]["attempt"]["turn"], 2);
+    // It was remembered over the turns, in another process, that this was said.
+    let log = project.log(id, "1");
+    assert_eq!(log.len(), 2, "{log:?}");
+    assert!(log[0].starts_with("Waiting for 3s, until "), "{log:?}");
 }
 
 #[test]
@@ -335,4 +339,40 @@ fn work_leaves_alone_what_another_host_is_at() {
     run.end().exits(0).says("2 SCRIPT_RUN succeeded");
     let done = project.newest();
     assert_eq!(done["stages"][0]["attempt"]["number"], 1);
+}
+
+#[test]
+fn two_hosts_that_work_at_once_share_the_work_and_run_no_stage_twice() {
+    let project = Project::with(&["script"]);
+    let ran = project.path("ran");
+    project.grant_shell().pipeline(&format!(
+        "- {{ name: SCRIPT_RUN, with: {{ run: echo $SR_DEPLOYMENT_ID >> '{0}' }} }}\n\
+         - {{ name: SCRIPT_RUN, with: {{ run: echo $SR_DEPLOYMENT_ID >> '{0}' }} }}\n",
+        ran.display()
+    ));
+    fs::create_dir(project.path("app")).unwrap();
+    fs::rename(project.path("app.yaml"), project.path("app/app.yaml")).unwrap();
+    let mut wanted: Vec<String> = Vec::new();
+    for _ in 0..3 {
+        let left = left(
+            project.run(&["run", "app/app.yaml", "--detach"]),
+            "planning",
+        );
+        let id = left.as_str().expect("an id").to_owned();
+        wanted.extend([id.clone(), id]);
+    }
+    let hosts = [(); 2].map(|()| project.start(&["work", "--until-idle"]));
+    for host in hosts {
+        // One may find that the other is still at the last of them.
+        let ended = host.end();
+        assert!(matches!(ended.code, Some(0 | 5)), "{ended} failed");
+    }
+    let mut ran: Vec<String> = project.read("ran").lines().map(str::to_owned).collect();
+    ran.sort();
+    wanted.sort();
+    assert_eq!(ran, wanted);
+    let listed = project
+        .run(&["deployments", "--status", "succeeded"])
+        .exits(0);
+    assert_eq!(listed.stdout.lines().count(), 1 + 3, "{listed}");
 }

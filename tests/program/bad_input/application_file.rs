@@ -48,7 +48,7 @@ fn each_file_that_can_not_be_read_is_one_error_that_says_what_to_do() {
         ("tabs.yaml", "tabs.yaml:4:2", "spaces"),
         ("scalar.yaml", "scalar.yaml:1:1", "kind: Application"),
         ("open.yaml", "open.yaml:", "help:"),
-        ("twice.yaml", "twice.yaml:5:3", "4:3"),
+        ("twice.yaml", "twice.yaml:5:3", "the first is on line 4"),
     ];
     for (file, what, help) in cases {
         one_error(
