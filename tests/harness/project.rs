@@ -23,7 +23,7 @@ impl Project {
         let project = Self::empty();
         fs::create_dir(project.path("plugins")).expect("a directory");
         for name in plugins {
-            project.add_plugin(name, &format!("{name}.wasm"));
+            project.add_plugin(name, &format!("plugins/{name}.wasm"));
         }
         project
     }
@@ -34,10 +34,10 @@ impl Project {
         Self { root }
     }
 
-    /// Puts a built plugin into the plugins directory, under a name.
-    pub fn add_plugin(&self, name: &str, file: &str) {
+    /// Puts a built plugin into the project, at a path.
+    pub fn add_plugin(&self, name: &str, path: &str) {
         let from = component_path(name);
-        if let Err(error) = fs::copy(&from, self.path("plugins").join(file)) {
+        if let Err(error) = fs::copy(&from, self.path(path)) {
             panic!(
                 "{}: {error}: run `just plugins` first, which builds it",
                 from.display()

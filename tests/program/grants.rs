@@ -48,12 +48,10 @@ fn a_script_without_the_grant_of_its_shell_is_refused_with_the_line_that_would_g
 
 #[test]
 fn a_plugin_without_an_entry_or_without_any_configuration_gets_nothing() {
-    for config in [
-        None,
-        Some("plugins: { wait: { allow: { commands: [/bin/sh] } } }\n"),
-    ] {
-        let project = Project::with(&["script", "wait"]);
-        if let Some(config) = config {
+    let for_another = "plugins: { wait: { allow: { commands: [/bin/sh] } } }\n";
+    for (plugins, config) in [(&["script"][..], ""), (&["script", "wait"], for_another)] {
+        let project = Project::with(plugins);
+        if !config.is_empty() {
             project.write("stagewright.yaml", config);
         }
         project.pipeline(ECHO);

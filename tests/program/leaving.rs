@@ -10,7 +10,7 @@ use crate::{course, id};
 /// A project whose script says `begun` and waits at a gate; the stage after it
 /// says `next`.
 fn gated(gate: &Gate, limits: &str) -> Project {
-    let project = Project::with(&["script", "wait"]);
+    let project = Project::with(&["script"]);
     project.write(
         "stagewright.yaml",
         format!("{limits}plugins:\n  script:\n    allow:\n      commands: [/bin/sh]\n"),
@@ -85,6 +85,10 @@ fn a_wait_that_was_left_holds_nothing_and_is_woken_by_work() {
     assert_eq!(course(&done), ["WAIT succeeded"]);
     assert_eq!(done["stages"][0]["attempt"]["number"], 1);
     assert_eq!(done["stages"][0]["attempt"]["turn"], 2);
+    // It was remembered over the turns, in another process, that this was said.
+    let log = project.log(id, "1");
+    assert_eq!(log.len(), 2, "{log:?}");
+    assert!(log[0].starts_with("Waiting for 3s, until "), "{log:?}");
 }
 
 #[test]
@@ -146,10 +150,12 @@ fn a_second_interrupt_does_not_wait_for_the_grace_period() {
     let project = gated(&gate, "limits: { gracePeriod: 1h }\n");
     let mut run = project.start(&["run", "app.yaml"]);
     run.line_with("| begun");
-    // Signals that are alike may come as one; the terminal of a test has two.
+    // Two of a kind may come as one.
     run.interrupt();
     run.terminate();
     left(run.end(), "running");
+    let log = project.log(id(&project.newest()), "1");
+    assert_eq!(log, ["begun"], "what it had said is kept");
 }
 
 /// A stage that waits at a gate in its first attempt and goes on in the next; it
@@ -277,16 +283,16 @@ fn what_was_planned_is_what_runs_whatever_becomes_of_the_plugins_files() {
         let project = gated(&gate, "");
         let mut run = project.start(&["run", "app.yaml"]);
         run.line_with("| begun");
+        // While a call is in it, and over the same bytes on the disk.
+        if removed {
+            fs::remove_file(project.path("plugins/script.wasm")).unwrap();
+            project.add_plugin("wait", "plugins/wait.wasm");
+        } else {
+            project.add_plugin("wait", "plugins/script.wasm");
+        }
         run.interrupt();
         gate.open();
         let left = left(run.end(), "running");
-        let file = project.path("plugins/script.wasm");
-        if removed {
-            fs::remove_file(&file).unwrap();
-        } else {
-            // Another plugin under its name: it defines no script stage at all.
-            fs::rename(project.path("plugins/wait.wasm"), &file).unwrap();
-        }
         project.run(&["work", "--until-idle"]).exits(0);
         let id = left.as_str().expect("an id");
         let done = project.show(id);
@@ -297,6 +303,25 @@ fn what_was_planned_is_what_runs_whatever_becomes_of_the_plugins_files() {
         assert!(project.log(id, "2").contains(&"next".to_owned()));
         // What is planned now is planned with what is there now.
         project.run(&["plan", "app.yaml"]).exits(2);
+    }
+}
+
+#[test]
+fn a_deployment_that_is_over_leaves_neither_scratch_nor_half_a_copy_behind() {
+    let project = Project::with(&["script"]);
+    project.grant_shell().pipeline(
+        "- { name: SCRIPT_RUN, with: { run: touch written } }\n\
+         - { name: SCRIPT_RUN, with: { run: test -f written } }\n",
+    );
+    project.run(&["run", "app.yaml"]).exits(0);
+    let files = project.path(".stagewright/state.db-files");
+    let scratch = fs::read_dir(files.join("scratch")).unwrap();
+    assert_eq!(scratch.count(), 0);
+    for application in fs::read_dir(files.join("sources")).unwrap() {
+        let commits = fs::read_dir(application.unwrap().path()).unwrap();
+        let names: Vec<_> = commits.map(|commit| commit.unwrap().file_name()).collect();
+        let target = project.newest()["target"]["commit"].clone();
+        assert_eq!(names, [target.as_str().expect("a hash")]);
     }
 }
 
@@ -314,4 +339,40 @@ fn work_leaves_alone_what_another_host_is_at() {
     run.end().exits(0).says("2 SCRIPT_RUN succeeded");
     let done = project.newest();
     assert_eq!(done["stages"][0]["attempt"]["number"], 1);
+}
+
+#[test]
+fn two_hosts_that_work_at_once_share_the_work_and_run_no_stage_twice() {
+    let project = Project::with(&["script"]);
+    let ran = project.path("ran");
+    project.grant_shell().pipeline(&format!(
+        "- {{ name: SCRIPT_RUN, with: {{ run: echo $SR_DEPLOYMENT_ID >> '{0}' }} }}\n\
+         - {{ name: SCRIPT_RUN, with: {{ run: echo $SR_DEPLOYMENT_ID >> '{0}' }} }}\n",
+        ran.display()
+    ));
+    fs::create_dir(project.path("app")).unwrap();
+    fs::rename(project.path("app.yaml"), project.path("app/app.yaml")).unwrap();
+    let mut wanted: Vec<String> = Vec::new();
+    for _ in 0..3 {
+        let left = left(
+            project.run(&["run", "app/app.yaml", "--detach"]),
+            "planning",
+        );
+        let id = left.as_str().expect("an id").to_owned();
+        wanted.extend([id.clone(), id]);
+    }
+    let hosts = [(); 2].map(|()| project.start(&["work", "--until-idle"]));
+    for host in hosts {
+        // One may find that the other is still at the last of them.
+        let ended = host.end();
+        assert!(matches!(ended.code, Some(0 | 5)), "{ended} failed");
+    }
+    let mut ran: Vec<String> = project.read("ran").lines().map(str::to_owned).collect();
+    ran.sort();
+    wanted.sort();
+    assert_eq!(ran, wanted);
+    let listed = project
+        .run(&["deployments", "--status", "succeeded"])
+        .exits(0);
+    assert_eq!(listed.stdout.lines().count(), 1 + 3, "{listed}");
 }

@@ -20,7 +20,7 @@ fn a_log_is_named_by_place_name_or_id_and_a_name_that_is_two_is_refused_with_the
     let id = scripts(&project);
     assert_eq!(project.log(&id, "1")[0], "one");
     assert_eq!(project.log(&id, "3")[0], "three");
-    assert!(project.log(&id, "WAIT")[0].starts_with("Waiting for 10ms"));
+    assert!(project.log(&id, "WAIT")[0].contains("for 10ms"));
     let stage = project.show(&id)["stages"][2]["id"].clone();
     assert_eq!(project.log(&id, stage.as_str().expect("an id"))[0], "three");
     let plan = project.log(&id, "plan");
@@ -51,23 +51,13 @@ fn the_log_of_a_deployment_is_the_plans_and_then_each_stages_with_its_name() {
     let project = Project::with(&["script", "wait"]);
     let id = scripts(&project);
     let all = project.run(&["logs", &id]).exits(0).stdout;
-    let heads: Vec<&str> = all
+    let mut heads: Vec<&str> = all
         .lines()
         .filter_map(|line| Some(line.split_once(" | ")?.0))
         .collect();
-    assert_eq!(
-        heads,
-        [
-            "plan",
-            "1 SCRIPT_RUN",
-            "1 SCRIPT_RUN",
-            "2 WAIT",
-            "2 WAIT",
-            "3 SCRIPT_RUN",
-            "3 SCRIPT_RUN"
-        ],
-        "{all}"
-    );
+    heads.dedup();
+    let order = ["plan", "1 SCRIPT_RUN", "2 WAIT", "3 SCRIPT_RUN"];
+    assert_eq!(heads, order, "{all}");
     // The same to whoever follows what has ended.
     let followed = project.run(&["logs", &id, "--follow"]).exits(0);
     assert_eq!(followed.stdout, all);

@@ -2,11 +2,15 @@
 //! it ends, what it leaves behind.
 
 mod bad_input;
+mod check;
 mod grants;
+mod json;
 mod leaving;
 mod logs;
 mod plan_errors;
 mod planning;
+mod reports;
+mod rollback;
 mod skipping;
 mod story;
 mod time_limits;

@@ -46,11 +46,11 @@ fn a_plan_that_fails_ends_the_deployment_with_the_plugins_words_in_its_reason_an
 }
 
 /// A host whose plugin `probe` does this whenever it plans.
-fn probing(step: &str) -> Project {
+fn probing(step: &str, limits: &str) -> Project {
     let project = Project::with(&["probe"]);
     project.write(
         "stagewright.yaml",
-        format!("limits: {{ planTimeout: 500ms }}\nplugins: {{ probe: {{ config: {{ do: [{step}] }} }} }}\n"),
+        format!("{limits}plugins: {{ probe: {{ config: {{ do: [{step}] }} }} }}\n"),
     );
     project.application("plugins: { probe: }\n");
     project
@@ -58,7 +58,7 @@ fn probing(step: &str) -> Project {
 
 #[test]
 fn a_plugin_that_traps_while_planning_fails_the_plan_with_its_own_words() {
-    probing("{ panic: these very words }")
+    probing("{ panic: these very words }", "")
         .run(&["plan", "app.yaml"])
         .exits(2)
         .complains("plugin `probe`, call `determine-versions`")
@@ -67,7 +67,7 @@ fn a_plugin_that_traps_while_planning_fails_the_plan_with_its_own_words() {
 
 #[test]
 fn a_plugin_that_never_answers_while_planning_is_ended_by_the_plans_limit() {
-    let project = probing("spin");
+    let project = probing("spin", "limits: { planTimeout: 500ms }\n");
     project
         .run(&["plan", "app.yaml"])
         .exits(2)
@@ -81,7 +81,7 @@ fn a_plugin_that_never_answers_while_planning_is_ended_by_the_plans_limit() {
 
 #[test]
 fn what_a_plugin_says_while_planning_is_shown_with_the_plan_and_kept_with_the_deployment() {
-    let project = probing("{ log: looked around }");
+    let project = probing("{ log: looked around }", "");
     project
         .run(&["plan", "app.yaml"])
         .exits(0)

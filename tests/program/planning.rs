@@ -116,35 +116,17 @@ fn rule_5_a_first_deployment_of_plugins_without_a_quick_sync_is_pipeline() {
     assert_eq!(stages[2]["undoes"], json!([stages[0]["id"]]));
 }
 
-/// A site that is live, and a stage of the probe, which wants the pipeline from
-/// then on. `only.yaml` is the same host with `wait` and `script` alone.
-fn once_deployed() -> Project {
-    let project = Project::with(&["site", "probe", "wait"]);
-    let site = "
+/// The configuration of a host with a site.
+fn site(plugins: &str) -> String {
+    format!(
+        "
+pluginsDirectory: {plugins}
 plugins:
   site:
-    deployTargets: [{ name: local, config: { directory: /www } }]
-    allow: { filesystem: [{ host: www, guest: /www, access: read-write }] }
-";
-    project.write("stagewright.yaml", site);
-    fs::create_dir(project.path("www")).expect("the directory is new");
-    project.write("app/index.html", "one");
-    fs::create_dir(project.path("waiting")).expect("the directory is new");
-    for plugin in ["wait.wasm", "probe.wasm"] {
-        fs::copy(
-            project.path("plugins").join(plugin),
-            project.path("waiting").join(plugin),
-        )
-        .expect("the component was built");
-    }
-    project.write(
-        "only.yaml",
-        "pluginsDirectory: waiting\nstateFile: .stagewright/state.db\n",
-    );
-    project.write("app/app.yaml", application("[{ name: SITE_SYNC }]"));
-    project.run(&["run", "app/app.yaml"]).exits(0);
-    project.write("app/index.html", "two");
-    project
+    deployTargets: [{{ name: local, config: {{ directory: /www }} }}]
+    allow: {{ filesystem: [{{ host: www, guest: /www, access: read-write }}] }}
+"
+    )
 }
 
 fn application(stages: &str) -> String {
@@ -157,7 +139,20 @@ fn application(stages: &str) -> String {
 #[test]
 fn rules_6_and_7_the_plugins_decide_in_the_order_of_the_pipeline_and_without_an_opinion_it_is_pipeline()
  {
-    let project = once_deployed();
+    // Once deployed, the probe wants the pipeline, and the site is for a quick sync
+    // if little has changed. `others.yaml` is a host with a site and `wait`.
+    let project = Project::with(&["site", "probe"]);
+    fs::create_dir(project.path("www")).expect("the directory is new");
+    fs::create_dir(project.path("others")).expect("the directory is new");
+    project.add_plugin("site", "others/site.wasm");
+    project.add_plugin("wait", "others/wait.wasm");
+    project
+        .write("stagewright.yaml", site("plugins"))
+        .write("others.yaml", site("others"))
+        .write("app/index.html", "one")
+        .write("app/app.yaml", application("[{ name: SITE_SYNC }]"));
+    project.run(&["run", "app/app.yaml"]).exits(0);
+    project.write("app/index.html", "two");
     let plan = |config: &str, stages: &str| {
         project.write("app/app.yaml", application(stages));
         let planned = project.run(&[
@@ -177,7 +172,7 @@ fn rules_6_and_7_the_plugins_decide_in_the_order_of_the_pipeline_and_without_an_
     };
     // Only one has an opinion, whoever is asked before.
     let both = plan(
-        "stagewright.yaml",
+        "others.yaml",
         "[{ name: WAIT, with: { duration: 1s } }, { name: SITE_SYNC }]",
     );
     let summary = "quick sync: 1 file changed, none removed";
@@ -196,7 +191,7 @@ fn rules_6_and_7_the_plugins_decide_in_the_order_of_the_pipeline_and_without_an_
         "[{ name: PROBE }, { name: SITE_SYNC }]",
     ));
     // Nobody has an opinion.
-    let none = plan("only.yaml", "[{ name: WAIT, with: { duration: 1s } }]");
+    let none = plan("others.yaml", "[{ name: WAIT, with: { duration: 1s } }]");
     assert_eq!(
         strategy(&none),
         ("pipeline", "pipeline, since no plugin has an opinion")

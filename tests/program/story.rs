@@ -37,7 +37,7 @@ spec:
           run: test -f pages/index.md || { echo no index page; exit 3; }
       - name: WAIT
         with:
-          duration: 200ms
+          duration: 2s
       - name: SITE_PROMOTE
 ";
 

@@ -28,7 +28,7 @@ fn a_script_that_runs_out_of_time_is_ended_with_all_it_started_and_rolled_back()
     let project = Project::with(&["script"]);
     let gate = Gate::new();
     project.grant_shell().pipeline(&format!(
-        "- name: SCRIPT_RUN\n  timeout: 1s\n  with:\n    run: |\n      \
+        "- name: SCRIPT_RUN\n  timeout: 3s\n  with:\n    run: |\n      \
          echo begun\n      ({}) & wait\n      echo never\n    onRollback: echo undone\n",
         gate.wait()
     ));
@@ -50,7 +50,7 @@ fn a_script_that_runs_out_of_time_is_ended_with_all_it_started_and_rolled_back()
 fn a_deployment_whose_time_is_over_has_timed_out_and_its_stages_are_not_blamed() {
     let project = Project::with(&["wait", "script"]);
     project.grant_shell().application(
-        "timeout: 1s\npipeline:\n  stages:\n    - name: SCRIPT_RUN\n      \
+        "timeout: 3s\npipeline:\n  stages:\n    - name: SCRIPT_RUN\n      \
          with: { run: 'true', onRollback: echo undone }\n    \
          - { name: WAIT, with: { duration: 1h } }\n",
     );
@@ -58,7 +58,7 @@ fn a_deployment_whose_time_is_over_has_timed_out_and_its_stages_are_not_blamed()
         .run(&["run", "app.yaml"])
         .exits(1)
         .says("shop timed-out")
-        .says("the deployment may take 1s")
+        .says("the deployment may take 3s")
         .says("SCRIPT_RUN_ROLLBACK | undone");
     let ended = project.newest();
     assert_eq!(ended["status"], "timed-out");

@@ -15,6 +15,8 @@ use crate::model::Manifest;
 pub struct Violation {
     /// A JSON pointer to what is wrong; empty for the whole.
     pub path: String,
+    /// Whether it is the key there that is wrong, whatever its value.
+    pub is_key: bool,
     /// What is wrong, and what would be right.
     pub message: String,
 }
@@ -162,16 +164,19 @@ fn explain(schema: &Schema, whole: &Value, error: &ValidationError<'_>) -> Vec<V
     let path = error.instance_path().as_str();
     let at = |path: &str, message: String| Violation {
         path: path.to_owned(),
+        is_key: false,
         message,
+    };
+    let unknown = |key: &str, known: &[&str]| Violation {
+        path: format!("{path}/{}", escape(key)),
+        is_key: true,
+        message: unknown_key(key, known),
     };
     match error.kind() {
         ValidationErrorKind::AdditionalProperties { unexpected }
         | ValidationErrorKind::UnevaluatedProperties { unexpected } => {
             let known = schema.known_keys(error);
-            unexpected
-                .iter()
-                .map(|key| at(&format!("{path}/{}", escape(key)), unknown_key(key, &known)))
-                .collect()
+            unexpected.iter().map(|key| unknown(key, &known)).collect()
         }
         // An object that may have no key at all: the error names the object only.
         ValidationErrorKind::FalseSchema
@@ -182,16 +187,16 @@ fn explain(schema: &Schema, whole: &Value, error: &ValidationError<'_>) -> Vec<V
         {
             let known = schema.known_keys(error);
             let object = whole.pointer(path).and_then(Value::as_object);
-            let unknown: Vec<Violation> = object
+            let found: Vec<Violation> = object
                 .into_iter()
                 .flat_map(|object| object.keys())
                 .filter(|key| !known.contains(&key.as_str()))
-                .map(|key| at(&format!("{path}/{}", escape(key)), unknown_key(key, &known)))
+                .map(|key| unknown(key, &known))
                 .collect();
-            if unknown.is_empty() {
+            if found.is_empty() {
                 vec![at(path, error.to_string())]
             } else {
-                unknown
+                found
             }
         }
         ValidationErrorKind::Required { property } => {

@@ -3,9 +3,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::definition::{Application, Diagnostics, Located, Node, PluginConfig, nearest};
+use crate::definition::{Application, Diagnostics, Located, Node, PluginConfig, Span, nearest};
 use crate::lifecycle::plan::Catalogue;
 use crate::model::{DeployTarget, Manifest};
+use crate::plugins::Violation;
 
 use super::providers::{Provider, Providers, object};
 
@@ -222,28 +223,27 @@ fn check_texts(
     let schemas = provider.registered.schemas();
     let settings: &PluginConfig = &provider.settings;
     let key = provider.key();
-    let in_host_config = |node: &Node, path: &str, message: String| match providers.source() {
-        Some(source) => source.error(node.locate(path), message, ""),
+    let in_host_config = |node: &Node, fault: &Violation, message: String| match providers.source()
+    {
+        Some(source) => source.error(span_of(node, fault), message, ""),
         None => application.error(None, message, ""),
     };
     for fault in schemas.check_config(&object(&settings.config)) {
         let message = format!("the config of plugin `{key}`: {}", fault.message);
-        problems.push(in_host_config(&settings.config, &fault.path, message));
+        problems.push(in_host_config(&settings.config, &fault, message));
     }
     for target in &settings.deploy_targets {
         for fault in schemas.check_deploy_target(&object(&target.config)) {
             let name = &target.name.value;
             let message = format!("deploy target `{name}` of `{key}`: {}", fault.message);
-            problems.push(in_host_config(&target.config, &fault.path, message));
+            problems.push(in_host_config(&target.config, &fault, message));
         }
     }
     let section = application.section(key.as_str());
     let empty = Node::empty_mapping();
     let node = section.map_or(&empty, |section| &section.config);
     for fault in schemas.check_application(&object(node)) {
-        let at = node
-            .locate(&fault.path)
-            .or(section.and_then(|s| s.plugin.span));
+        let at = span_of(node, &fault).or(section.and_then(|s| s.plugin.span));
         let message = format!("the section for plugin `{key}`: {}", fault.message);
         problems.push(application.error(at, message, ""));
     }
@@ -301,10 +301,19 @@ fn check_options(application: &Application, all: &[Provider], problems: &mut Dia
             .schemas()
             .check_options(name, &object(&stage.with))
         {
-            let at = stage.with.locate(&fault.path).or(stage.name.span);
+            let at = span_of(&stage.with, &fault).or(stage.name.span);
             let message = format!("the options of {name}: {}", fault.message);
             problems.push(application.error(at, message, ""));
         }
+    }
+}
+
+/// The place of what a schema finds wrong.
+fn span_of(node: &Node, fault: &Violation) -> Option<Span> {
+    if fault.is_key {
+        node.locate_key(&fault.path)
+    } else {
+        node.locate(&fault.path)
     }
 }
 

@@ -53,7 +53,7 @@ const OTHER: &str = r#"(component (component $c) (instance $i (instantiate $c))
 #[test]
 fn a_bad_file_is_kept_out_with_its_reason_while_the_good_one_serves() {
     let project = Project::with(&["wait"]);
-    project.add_plugin("wait", "wait-again.wasm");
+    project.add_plugin("wait", "plugins/wait-again.wasm");
     let wait = component("wait");
     let text = |text: &str| wat::parse_str(text).expect("a component");
     let files: [(&str, Vec<u8>, &str); 8] = [

@@ -249,6 +249,13 @@ impl Node {
         }
     }
 
+    /// The place of the key that a JSON pointer leads to; where there is none, as
+    /// [`locate`](Self::locate).
+    pub fn locate_key(&self, pointer: &str) -> Option<Span> {
+        let ((_, key_span), whole) = self.follow(pointer);
+        key_span.filter(|_| whole).or_else(|| self.locate(pointer))
+    }
+
     /// Goes along a pointer as far as it leads, and says whether to its end.
     fn follow(&self, pointer: &str) -> ((&Self, Option<Span>), bool) {
         let mut at = (self, None);
