@@ -3,6 +3,7 @@
 
 mod bad_input;
 mod check;
+mod embedding;
 mod grants;
 mod json;
 mod leaving;
