@@ -285,5 +285,5 @@ fn a_section_that_no_stage_belongs_to_is_warned_of() {
     project
         .run(&["check", "app.yaml"])
         .exits(0)
-        .complains("app.yaml:9:5: warning: no stage of the pipeline belongs to plugin `probe`");
+        .complains("app.yaml:9:5: warning: plugin `probe` does not plan this application");
 }

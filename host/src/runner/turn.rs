@@ -12,7 +12,7 @@ use crate::model::{
     Attempt, Call, Cancel, Deployment, DeploymentId, Outcome, OutcomeStatus, PluginError, Severity,
     Stage, StageId, StageRequest, StageStatus, Timestamp, Wake,
 };
-use crate::store::{Fence, LogKey, StoreError};
+use crate::store::{Fence, Leased, LogKey, StoreError};
 
 use super::planning::{locate, plan_input};
 use super::services::{CallLog, CallServices};
@@ -242,14 +242,13 @@ impl Runner {
     ) -> Result<Option<Timestamp>, RunError> {
         let mut next = None;
         for lease in self.store.leases(&deployment.id).await? {
-            if lease.owner == self.store.owner() {
-                continue;
-            }
-            if !self.store.has_lapsed(&lease, now()).await? {
+            // What this host holds it is at work on.
+            let held = lease.owner == self.store.owner();
+            if held || !self.store.has_lapsed(&lease, now()).await? {
                 next = next.into_iter().chain([lease.until]).min();
                 continue;
             }
-            let crate::store::Leased::Stage(id) = &lease.what else {
+            let Leased::Stage(id) = &lease.what else {
                 continue;
             };
             let Some(attempt) = deployment.stage(id).map(|stage| stage.attempt) else {

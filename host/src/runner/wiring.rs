@@ -44,15 +44,20 @@ impl Wiring {
                 )),
             }
         }
-        let named = application.plugins.iter().map(|section| &section.plugin);
+        let sections = application.plugins.iter().map(|section| &section.plugin);
         let targeted = application.deploy_targets.iter().map(|entry| &entry.plugin);
-        for name in named.clone().chain(targeted) {
+        for name in sections.clone() {
             match find(&all, &name.value) {
                 Some(provider) if application.stages.is_empty() => {
                     place_of(&mut planners, provider);
                 }
                 Some(_) => {}
                 None => problems.push(unknown_plugin(application, name, &all)),
+            }
+        }
+        for name in targeted.clone() {
+            if find(&all, &name.value).is_none() {
+                problems.push(unknown_plugin(application, name, &all));
             }
         }
         if application.stages.is_empty() && planners.is_empty() && !problems.has_errors() {
@@ -73,17 +78,20 @@ impl Wiring {
         if problems.has_errors() {
             return Err(problems);
         }
-        for name in named {
+        for (name, what) in sections
+            .map(|name| (name, "section"))
+            .chain(targeted.map(|name| (name, "list of deploy targets")))
+        {
             if !planners.iter().any(|p| p.key().as_str() == name.value)
                 && let Some(source) = &application.source
             {
                 problems.push(source.warning(
                     name.span,
+                    format!("plugin `{}` does not plan this application", name.value),
                     format!(
-                        "no stage of the pipeline belongs to plugin `{}`",
-                        name.value
+                        "its {what} is read by nobody: add one of its stages to the pipeline, \
+                         or remove it"
                     ),
-                    "its section is not read by anyone: add one of its stages, or remove it",
                 ));
             }
         }
