@@ -485,58 +485,41 @@ impl Host {
         warnings.extend(wiring.warnings);
         debug_assert!(warnings.iter().all(|w| w.severity == Severity::Warning));
         let running = self.inner.store.last_success(&fetched.application).await?;
-        let deployment = self.make(request, &application, fetched, text.text(), running);
+        let mut deployment = make(request, &application, fetched, text.text());
+        deployment.running = running;
         Ok((deployment, warnings))
     }
+}
 
-    fn make(
-        &self,
-        request: &Request,
-        application: &Application,
-        fetched: Fetched,
-        config: &str,
-        running: Option<Revision>,
-    ) -> Deployment {
-        let at = now();
-        Deployment {
-            id: new_deployment_id(),
-            application: model::Application {
-                id: fetched.application,
-                name: application.name.value.clone(),
-                labels: application.labels.clone(),
-                remote: fetched.remote,
-                path: fetched.path.clone(),
-            },
-            target: Revision {
-                commit: fetched.commit.hash.clone(),
-                path: fetched.path,
-                config: config.to_owned(),
-            },
-            trigger: Trigger {
-                commit: fetched.commit,
-                commander: request.commander.clone(),
-                at,
-                strategy: request.strategy,
-            },
-            running,
-            status: DeploymentStatus::Planning,
-            reason: String::new(),
-            ending: None,
-            strategy: None,
-            summary: String::new(),
-            versions: Vec::new(),
-            plugins: Vec::new(),
-            stages: Vec::new(),
-            auto_rollback: application.planner.auto_rollback,
-            timeout: application.timeout.as_ref().map(|timeout| timeout.value),
-            active: std::time::Duration::ZERO,
-            active_since: None,
-            plan_attempt: 0,
-            created_at: at,
-            started_at: None,
-            ended_at: None,
-            version: 0,
-        }
+fn make(
+    request: &Request,
+    application: &Application,
+    fetched: Fetched,
+    config: &str,
+) -> Deployment {
+    let at = now();
+    let target = Revision {
+        commit: fetched.commit.hash.clone(),
+        path: fetched.path.clone(),
+        config: config.to_owned(),
+    };
+    let trigger = Trigger {
+        commit: fetched.commit,
+        commander: request.commander.clone(),
+        at,
+        strategy: request.strategy,
+    };
+    let deployed = model::Application {
+        id: fetched.application,
+        name: application.name.value.clone(),
+        labels: application.labels.clone(),
+        remote: fetched.remote,
+        path: fetched.path,
+    };
+    Deployment {
+        auto_rollback: application.planner.auto_rollback,
+        timeout: application.timeout.as_ref().map(|timeout| timeout.value),
+        ..Deployment::new(new_deployment_id(), deployed, trigger, target, at)
     }
 }
 

@@ -7,7 +7,9 @@ use crate::model::{Deployment, DeploymentStatus, LogLine, Stage, StageId, StageS
 use crate::store::Filter;
 use crate::{Error, Host};
 
-use super::output::{Cell, Colour, Output, deployment_colour, line_colour, short, stage_colour};
+use super::output::{
+    Cell, Colour, Output, clean, deployment_colour, line_colour, short, stage_colour,
+};
 use super::plan::{headline, place};
 use super::{Exit, ListArgs, LogArgs};
 
@@ -121,7 +123,7 @@ pub(super) async fn show(host: &Host, id: &str, output: &Output) -> Result<Exit,
     }
     for (name, fact) in facts {
         let name = output.paint(Colour::Dim, format!("{name:9}"));
-        let mut lines = fact.lines();
+        let mut lines = fact.lines().map(clean);
         output.line(format!("{name} {}", lines.next().unwrap_or_default()));
         for line in lines {
             output.line(format!("          {line}"));
@@ -220,7 +222,7 @@ pub(super) async fn logs(host: &Host, args: &LogArgs, output: &Output) -> Result
             print(host, &deployment, Some(id), true, args.follow, output).await?;
             continue;
         }
-        if !args.follow || events.next().await.transpose()?.is_none() {
+        if !args.follow || output.is_closed() || events.next().await.transpose()?.is_none() {
             return Ok(Exit::Success);
         }
         deployment = host.deployment(deployment.id.as_str()).await?;
@@ -245,8 +247,17 @@ async fn print(
         String::new()
     };
     let mut lines = host.log(deployment.id.clone(), stage.clone(), 0, follow);
+    let mut attempt = None;
     while let Some(line) = lines.next().await {
         let line: LogLine = line?;
+        if output.is_closed() {
+            break;
+        }
+        let before = attempt.replace(line.attempt);
+        if !output.is_json() && before.is_some_and(|before| before < line.attempt) {
+            let again = format!("attempt {}, since the host was gone", line.attempt);
+            output.line(format!("{prefix}{}", output.paint(Colour::Dim, again)));
+        }
         if output.is_json() {
             output.json(&json!({ "stage": stage, "line": line }));
             continue;

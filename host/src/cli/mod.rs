@@ -21,7 +21,7 @@ use crate::definition::{Diagnostics, HostConfig};
 use crate::model::Strategy;
 use crate::{Error, Host};
 
-use output::Output;
+use output::{Output, clean};
 
 /// Runs deployment pipelines whose platform providers are sandboxed WebAssembly
 /// components.
@@ -217,7 +217,7 @@ pub fn main() -> ExitCode {
             return exit.into();
         }
     };
-    let output = Output::new(cli.output, cli.color);
+    let output = Output::new(cli.output, cli.color, cli.config.as_deref());
     tracing_subscriber::fmt()
         .with_env_filter(
             tracing_subscriber::EnvFilter::try_from_env("STAGEWRIGHT_LOG")
@@ -241,6 +241,7 @@ pub fn main() -> ExitCode {
     // thread must not keep the program from ending.
     runtime.shutdown_timeout(std::time::Duration::from_secs(1));
     match done {
+        Ok(_) if output.has_failed() => Exit::HostFailed.into(),
         Ok(exit) => exit.into(),
         Err(error) => {
             output.failure(&error);
@@ -276,7 +277,8 @@ async fn host(cli: &Cli, output: &Output) -> Result<Host, Error> {
 async fn working(cli: &Cli, output: &Output) -> Result<Host, Error> {
     let host = host(cli, output).await?;
     for plugin in host.plugins().await?.kept_out() {
-        output.warning(&format!("kept out: {} {}", plugin.file, plugin.reason));
+        let file = clean(plugin.file);
+        output.warning(&format!("kept out: {file} {}", plugin.reason));
     }
     Ok(host)
 }

@@ -3,6 +3,9 @@
 
 use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use serde::Serialize;
@@ -44,10 +47,16 @@ pub(super) struct Output {
     colour: bool,
     colour_errors: bool,
     terminal: bool,
+    /// How this program is called, for advice.
+    command: String,
+    /// Whoever read the standard output has gone, as `head` does.
+    closed: Arc<AtomicBool>,
+    /// The standard output could not be written.
+    failed: Arc<AtomicBool>,
 }
 
 impl Output {
-    pub(super) fn new(format: Format, when: When) -> Self {
+    pub(super) fn new(format: Format, when: When, config: Option<&Path>) -> Self {
         let json = format == Format::Json;
         let wanted = |terminal: bool| match when {
             When::Always => true,
@@ -60,7 +69,28 @@ impl Output {
             colour: !json && wanted(terminal),
             colour_errors: wanted(io::stderr().is_terminal()),
             terminal: terminal && !json,
+            command: match config {
+                Some(file) => format!("stagewright --config {}", file.display()),
+                None => "stagewright".to_owned(),
+            },
+            closed: Arc::default(),
+            failed: Arc::default(),
         }
+    }
+
+    /// How this program is called with the same configuration.
+    pub(super) fn command(&self) -> &str {
+        &self.command
+    }
+
+    /// Whether nobody reads the standard output any more.
+    pub(super) fn is_closed(&self) -> bool {
+        self.closed.load(Ordering::Relaxed)
+    }
+
+    /// Whether something that was to be printed is lost.
+    pub(super) fn has_failed(&self) -> bool {
+        self.failed.load(Ordering::Relaxed)
     }
 
     pub(super) fn is_json(&self) -> bool {
@@ -82,7 +112,25 @@ impl Output {
 
     /// Prints a line of text.
     pub(super) fn line(&self, text: impl Display) {
-        print(&format!("{text}\n"));
+        if self.is_closed() {
+            return;
+        }
+        let written = io::stdout()
+            .lock()
+            .write_all(format!("{text}\n").as_bytes());
+        match written {
+            Ok(()) => {}
+            // Whoever read the output has what it wanted; what is being done is
+            // done all the same.
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
+                self.closed.store(true, Ordering::Relaxed);
+            }
+            Err(error) => {
+                if !self.failed.swap(true, Ordering::Relaxed) {
+                    self.error(&format!("the standard output can't be written: {error}"));
+                }
+            }
+        }
     }
 
     /// Prints a value as one line of JSON.
@@ -209,7 +257,7 @@ pub(super) struct Cell {
 impl Cell {
     pub(super) fn painted(colour: Colour, text: impl Display) -> Self {
         Self {
-            text: text.to_string(),
+            text: clean(text),
             colour: Some(colour),
         }
     }
@@ -218,7 +266,7 @@ impl Cell {
 impl<T: Display> From<T> for Cell {
     fn from(text: T) -> Self {
         Self {
-            text: text.to_string(),
+            text: clean(text),
             colour: None,
         }
     }
@@ -281,12 +329,15 @@ fn paint(colours: bool, colour: Colour, text: impl Display) -> String {
     }
 }
 
-fn print(text: &str) {
-    let written = io::stdout().lock().write_all(text.as_bytes());
-    if written.is_err_and(|error| error.kind() == io::ErrorKind::BrokenPipe) {
-        // Whoever read the output has what it wanted, as `head` does.
-        std::process::exit(0);
-    }
+/// A text that others wrote, on one line and without what would steer a terminal:
+/// who may commit may not write on the operator's screen.
+pub(super) fn clean(text: impl Display) -> String {
+    let steers =
+        |c: char| c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    text.to_string()
+        .chars()
+        .map(|c| if steers(c) { ' ' } else { c })
+        .collect()
 }
 
 fn complain(text: &str) {

@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::model::{Deployment, Stage};
 use crate::{Error, Host, Request};
 
-use super::output::{Cell, Colour, Output, line_colour};
+use super::output::{Cell, Colour, Output, clean, line_colour};
 use super::{DeployArgs, Exit};
 
 pub(super) async fn plan(host: &Host, args: &DeployArgs, output: &Output) -> Result<Exit, Error> {
@@ -32,9 +32,12 @@ pub(super) async fn plan(host: &Host, args: &DeployArgs, output: &Output) -> Res
         }
     }
     headline(deployment, output);
-    output.line(&deployment.summary);
+    output.line(clean(&deployment.summary));
     for version in &deployment.versions {
-        output.line(format!("puts live {} {}", version.name, version.version));
+        output.line(clean(format!(
+            "puts live {} {}",
+            version.name, version.version
+        )));
     }
     output.line("");
     stages(deployment, output);
@@ -54,12 +57,12 @@ pub(super) fn request(args: &DeployArgs) -> Request {
 /// The application and the commit, on a line.
 pub(super) fn headline(deployment: &Deployment, output: &Output) {
     let commit = &deployment.trigger.commit;
-    let name = output.paint(Colour::Bold, &deployment.application.name);
+    let name = output.paint(Colour::Bold, clean(&deployment.application.name));
     let subject = commit.subject();
     let what = if subject.is_empty() {
         "directory as it stood".to_owned()
     } else {
-        subject.to_owned()
+        clean(subject)
     };
     output.line(format!("{name} at {} ({what})", commit.short_hash()));
 }

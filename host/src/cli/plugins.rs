@@ -4,7 +4,7 @@ use crate::model::Capability;
 use crate::{Error, Host, Serving};
 
 use super::Exit;
-use super::output::{Cell, Colour, Output};
+use super::output::{Cell, Colour, Output, clean};
 
 pub(super) async fn list(host: &Host, output: &Output) -> Result<Exit, Error> {
     let fleet = host.plugins().await?;
@@ -29,7 +29,7 @@ pub(super) async fn list(host: &Host, output: &Output) -> Result<Exit, Error> {
     output.table(&["PLUGIN", "VERSION", "STAGES", "CAPABILITIES"], &rows);
     for plugin in kept_out {
         output.line("");
-        let file = output.paint(Colour::Red, plugin.file);
+        let file = output.paint(Colour::Red, clean(plugin.file));
         output.line(format!("kept out: {file} {}", plugin.reason));
     }
     Ok(Exit::Success)

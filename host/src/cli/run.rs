@@ -12,7 +12,7 @@ use crate::model::{
 };
 use crate::{Error, Host, Run};
 
-use super::output::{Colour, Output, deployment_colour, line_colour, short, stage_colour};
+use super::output::{Colour, Output, clean, deployment_colour, line_colour, short, stage_colour};
 use super::plan::{headline, place, request};
 use super::progress::Progress;
 use super::{Exit, RunArgs};
@@ -101,12 +101,13 @@ pub(super) fn exit_of(status: DeploymentStatus) -> Exit {
     }
 }
 
-/// Calls back for every Ctrl-C and SIGTERM.
+/// Calls back for every Ctrl-C, every SIGTERM, and when the terminal goes.
 pub(super) fn on_interrupt(output: Output, leave: impl Fn() + Send + 'static) -> AbortHandle {
     tokio::spawn(async move {
-        let (Ok(mut interrupt), Ok(mut terminate)) = (
+        let (Ok(mut interrupt), Ok(mut terminate), Ok(mut hangup)) = (
             signal(SignalKind::interrupt()),
             signal(SignalKind::terminate()),
+            signal(SignalKind::hangup()),
         ) else {
             tracing::warn!("signals can't be caught: an interrupt will be as a crash");
             return;
@@ -116,6 +117,7 @@ pub(super) fn on_interrupt(output: Output, leave: impl Fn() + Send + 'static) ->
             tokio::select! {
                 _ = interrupt.recv() => {}
                 _ = terminate.recv() => {}
+                _ = hangup.recv() => {}
             }
             if !told {
                 output.remark(
@@ -224,7 +226,7 @@ impl Watch<'_> {
             line.push_str(&format!(" until {}", wait.until));
         }
         if !reason.is_empty() {
-            line.push_str(&format!(": {reason}"));
+            line.push_str(&format!(": {}", clean(reason)));
         }
         self.say(line);
     }
@@ -283,7 +285,7 @@ impl Watch<'_> {
         let word = self
             .output
             .paint(deployment_colour(deployment.status), deployment.status);
-        let mut line = format!("{} {word}", deployment.application.name);
+        let mut line = format!("{} {word}", clean(&deployment.application.name));
         if let Some(end) = deployment.ended_at {
             line.push_str(&format!(
                 " after {}",
@@ -291,7 +293,7 @@ impl Watch<'_> {
             ));
         }
         if !deployment.reason.is_empty() {
-            line.push_str(&format!(": {}", deployment.reason));
+            line.push_str(&format!(": {}", clean(&deployment.reason)));
         }
         self.output.line(line);
     }
@@ -311,9 +313,10 @@ fn how_to_go_on(deployment: &Deployment, output: &Output) {
         "deployment {} is left {}",
         deployment.id, deployment.status
     ));
-    output.line("go on with `stagewright work --until-idle`");
+    let command = output.command();
+    output.line(format!("go on with `{command} work --until-idle`"));
     output.line(format!(
-        "look at it with `stagewright show {}`",
+        "look at it with `{command} show {}`",
         deployment.id
     ));
 }

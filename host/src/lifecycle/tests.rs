@@ -35,41 +35,26 @@ fn deployment(stages: &str) -> Deployment {
         path: "app.pipecd.yaml".into(),
         config: String::new(),
     };
-    let new = Deployment {
-        id: DeploymentId::from("d"),
-        application: Application {
-            id: ApplicationId::from("a"),
-            name: "coffee".into(),
-            labels: BTreeMap::new(),
-            remote: "/coffee".into(),
-            path: "app.pipecd.yaml".into(),
-        },
-        trigger: Trigger {
-            commit,
-            commander: None,
-            at: at(0),
-            strategy: None,
-        },
-        target: revision,
-        running: None,
-        status: DeploymentStatus::Planning,
-        reason: String::new(),
-        ending: None,
-        strategy: None,
-        summary: String::new(),
-        versions: Vec::new(),
-        plugins: Vec::new(),
-        stages: Vec::new(),
-        auto_rollback: true,
-        timeout: None,
-        active: Duration::ZERO,
-        active_since: None,
-        plan_attempt: 0,
-        created_at: at(0),
-        started_at: None,
-        ended_at: None,
-        version: 0,
+    let application = Application {
+        id: ApplicationId::from("a"),
+        name: "coffee".into(),
+        labels: BTreeMap::new(),
+        remote: "/coffee".into(),
+        path: "app.pipecd.yaml".into(),
     };
+    let trigger = Trigger {
+        commit,
+        commander: None,
+        at: at(0),
+        strategy: None,
+    };
+    let new = Deployment::new(
+        DeploymentId::from("d"),
+        application,
+        trigger,
+        revision,
+        at(0),
+    );
     let forward: Vec<char> = stages.chars().filter(char::is_ascii_uppercase).collect();
     let asked: Vec<Requested> = (0..)
         .zip(&forward)

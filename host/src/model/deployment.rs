@@ -434,6 +434,40 @@ pub struct Deployment {
 }
 
 impl Deployment {
+    /// A deployment that is to be planned.
+    pub fn new(
+        id: DeploymentId,
+        application: Application,
+        trigger: Trigger,
+        target: Revision,
+        at: Timestamp,
+    ) -> Self {
+        Self {
+            id,
+            application,
+            trigger,
+            target,
+            running: None,
+            status: DeploymentStatus::Planning,
+            reason: String::new(),
+            ending: None,
+            strategy: None,
+            summary: String::new(),
+            versions: Vec::new(),
+            plugins: Vec::new(),
+            stages: Vec::new(),
+            auto_rollback: true,
+            timeout: None,
+            active: Duration::ZERO,
+            active_since: None,
+            plan_attempt: 0,
+            created_at: at,
+            started_at: None,
+            ended_at: None,
+            version: 0,
+        }
+    }
+
     /// The stage with an id.
     pub fn stage(&self, id: &StageId) -> Option<&Stage> {
         self.stages.iter().find(|stage| &stage.id == id)

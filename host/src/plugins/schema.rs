@@ -206,7 +206,8 @@ fn explain(schema: &Schema, whole: &Value, error: &ValidationError<'_>) -> Vec<V
         ValidationErrorKind::Type { kind } => vec![at(
             path,
             format!(
-                "is {}, and should be {}{}",
+                "{} is {}, and should be {}{}",
+                subject(path),
                 kind_of(error.instance()),
                 kinds(kind),
                 schema.hint(error)
@@ -222,7 +223,8 @@ fn explain(schema: &Schema, whole: &Value, error: &ValidationError<'_>) -> Vec<V
             vec![at(
                 path,
                 format!(
-                    "is `{}`, and should be one of {}",
+                    "{} is `{}`, and should be one of {}",
+                    subject(path),
                     plain(error.instance()),
                     options.join(", ")
                 ),
@@ -232,13 +234,29 @@ fn explain(schema: &Schema, whole: &Value, error: &ValidationError<'_>) -> Vec<V
             path,
             match schema.hint(error).as_str() {
                 "" => format!(
-                    "is `{}`, which does not match `{pattern}`",
+                    "{} is `{}`, which does not match `{pattern}`",
+                    subject(path),
                     plain(error.instance())
                 ),
-                hint => format!("is `{}`, which is wrong{hint}", plain(error.instance())),
+                hint => format!(
+                    "{} is `{}`, which is wrong{hint}",
+                    subject(path),
+                    plain(error.instance())
+                ),
             },
         )],
         _ => vec![at(path, error.to_string())],
+    }
+}
+
+/// What a message is about: the keys that lead to it, or the whole.
+fn subject(path: &str) -> String {
+    match path.strip_prefix('/') {
+        Some(keys) => format!(
+            "`{}`",
+            keys.replace('/', ".").replace("~1", "/").replace("~0", "~")
+        ),
+        None => "it".to_owned(),
     }
 }
 
@@ -366,24 +384,30 @@ mod tests {
         assert_eq!(found(json!({})), one("", "`duration` is missing"));
         assert_eq!(
             found(json!({ "duration": 10 })),
-            one("/duration", "is a number, and should be a string")
+            one(
+                "/duration",
+                "`duration` is a number, and should be a string"
+            )
         );
         assert_eq!(
             found(json!({ "duration": "ten" })),
             one(
                 "/duration",
-                "is `ten`, which does not match `^[0-9]+[smh]$`"
+                "`duration` is `ten`, which does not match `^[0-9]+[smh]$`"
             )
         );
         assert_eq!(
             found(json!({ "duration": "1s", "mode": "silent" })),
-            one("/mode", "is `silent`, and should be one of `loud`, `quiet`")
+            one(
+                "/mode",
+                "`mode` is `silent`, and should be one of `loud`, `quiet`"
+            )
         );
         assert_eq!(
             found(json!({ "duration": "1s", "retries": [] })),
             one(
                 "/retries",
-                "is a list, and should be empty or a whole number"
+                "`retries` is a list, and should be empty or a whole number"
             )
         );
     }

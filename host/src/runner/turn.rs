@@ -78,10 +78,17 @@ impl Runner {
                 limit: self.limits.attempts.get(),
             },
             Returned::Answer(answer) => {
+                // Only what the plugin says of itself can come from what it lacks.
+                let broken = matches!(
+                    answer,
+                    Err(PluginError::Trap(_) | PluginError::Limit { .. } | PluginError::Host(_))
+                );
                 let (end, outcome) = judge(answer);
                 if let TurnEnd::Failed(reason) = &end {
                     log.write(Severity::Error, reason);
-                    self.tell_what_is_missing(stage, &log);
+                    if !broken {
+                        self.tell_what_is_missing(stage, &log);
+                    }
                 }
                 if end == TurnEnd::TimedOut {
                     log.write(Severity::Error, "timed out");

@@ -3,9 +3,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::definition::{Application, Diagnostics, Located, Node, PluginConfig, Span, nearest};
+use crate::definition::{
+    Application, DeployTargets, Diagnostic, Diagnostics, Located, Node, PluginConfig, Span, nearest,
+};
 use crate::lifecycle::plan::Catalogue;
-use crate::model::{DeployTarget, Manifest};
+use crate::model::DeployTarget;
 use crate::plugins::Violation;
 
 use super::providers::{Provider, Providers, object};
@@ -55,9 +57,10 @@ impl Wiring {
                 None => problems.push(unknown_plugin(application, name, &all)),
             }
         }
-        for name in targeted.clone() {
-            if find(&all, &name.value).is_none() {
-                problems.push(unknown_plugin(application, name, &all));
+        for entry in &application.deploy_targets {
+            match find(&all, &entry.plugin.value) {
+                Some(provider) => check_target_names(application, provider, entry, &mut problems),
+                None => problems.push(unknown_plugin(application, &entry.plugin, &all)),
             }
         }
         if application.stages.is_empty() && planners.is_empty() && !problems.has_errors() {
@@ -72,7 +75,8 @@ impl Wiring {
         }
         for provider in &planners {
             check_texts(application, provider, providers, &mut problems);
-            check_targets(application, provider, &mut problems);
+            check_needed_target(application, provider, &mut problems);
+            check_directories(application, provider, providers, &mut problems);
         }
         check_options(application, &all, &mut problems);
         if problems.has_errors() {
@@ -207,7 +211,7 @@ fn unknown_plugin(
     application: &Application,
     name: &Located<String>,
     all: &[Provider],
-) -> crate::definition::Diagnostic {
+) -> Diagnostic {
     let known = all.iter().map(|provider| provider.key().as_str());
     let meant = match nearest(&name.value, known) {
         Some(key) => format!("did you mean `{key}`? "),
@@ -257,19 +261,16 @@ fn check_texts(
     }
 }
 
-fn check_targets(application: &Application, provider: &Provider, problems: &mut Diagnostics) {
+fn check_target_names(
+    application: &Application,
+    provider: &Provider,
+    entry: &DeployTargets,
+    problems: &mut Diagnostics,
+) {
     let key = provider.key();
-    let known: BTreeSet<&str> = provider
-        .settings
-        .deploy_targets
-        .iter()
-        .map(|target| target.name.value.as_str())
-        .collect();
-    let entry = application
-        .deploy_targets
-        .iter()
-        .find(|entry| entry.plugin.value == key.as_str());
-    for name in entry.iter().flat_map(|entry| &entry.names) {
+    let configured = &provider.settings.deploy_targets;
+    let known: BTreeSet<&str> = configured.iter().map(|t| t.name.value.as_str()).collect();
+    for name in &entry.names {
         if !known.contains(name.value.as_str()) {
             let names: Vec<&str> = known.iter().copied().collect();
             let meant = match nearest(&name.value, names.iter().copied()) {
@@ -283,8 +284,13 @@ fn check_targets(application: &Application, provider: &Provider, problems: &mut 
             ));
         }
     }
-    let manifest: &Manifest = provider.manifest();
-    if manifest.needs_deploy_target && targets(application, provider).is_empty() {
+}
+
+fn check_needed_target(application: &Application, provider: &Provider, problems: &mut Diagnostics) {
+    let key = provider.key();
+    if provider.manifest().needs_deploy_target && targets(application, provider).is_empty() {
+        let mut entries = application.deploy_targets.iter();
+        let entry = entries.find(|entry| entry.plugin.value == key.as_str());
         let at = entry.map_or(application.name.span, |entry| entry.plugin.span);
         problems.push(application.error(
             at,
@@ -294,6 +300,32 @@ fn check_targets(application: &Application, provider: &Provider, problems: &mut 
                  name one under `spec.deployTargets.{key}`"
             ),
         ));
+    }
+}
+
+/// A directory that is granted has to be there before the plugin is called: each
+/// call opens it.
+fn check_directories(
+    application: &Application,
+    provider: &Provider,
+    providers: &dyn Providers,
+    problems: &mut Diagnostics,
+) {
+    for grant in &provider.settings.allow.filesystem {
+        let path = grant.host.display();
+        let (what, help) = match grant.host.metadata() {
+            Ok(found) if found.is_dir() => continue,
+            Ok(_) => ("is no directory", "name a directory"),
+            Err(_) => ("is not there", "make it, or correct the path"),
+        };
+        let message = format!(
+            "{path}, which plugin `{}` is granted, {what}",
+            provider.key()
+        );
+        problems.push(match providers.source() {
+            Some(source) => source.error(grant.span, message, help),
+            None => application.error(None, message, help),
+        });
     }
 }
 

@@ -78,7 +78,12 @@ impl Repository {
         let commit = id
             .object()
             .and_then(|object| object.peel_to_commit())
-            .map_err(|error| self.error(format!("`{name}` is no commit: {error}")))?;
+            .map_err(|error| {
+                SourceError::Invalid(format!(
+                    "`{name}` is no commit of the git repository at {}: {error}",
+                    self.root.display()
+                ))
+            })?;
         // A name that is a branch says where the commit was taken from; so does
         // HEAD, which follows one.
         let branch = if name == "HEAD" {
@@ -148,8 +153,15 @@ impl Found<'_> {
         Ok(entry.object().map_err(fail)?.detach().data)
     }
 
-    /// Writes the files of the commit into an empty directory.
-    pub(super) fn check_out(&self, to: &Path, max: u64) -> Result<(), SourceError> {
+    /// Writes the files of the commit into an empty directory. A submodule is not
+    /// among them: one within the application's directory, or around it, is
+    /// refused; one elsewhere is left out.
+    pub(super) fn check_out(
+        &self,
+        to: &Path,
+        application: &str,
+        max: u64,
+    ) -> Result<(), SourceError> {
         let fail = |error: gix::Error| {
             let hash = self.commit.id;
             self.repository
@@ -161,6 +173,14 @@ impl Found<'_> {
         let mut bytes = 0;
         for entry in index.entries() {
             if entry.mode.is_submodule() {
+                let path = entry.path(&index).to_str_lossy();
+                if is_within(&path, application) || is_within(application, &path) {
+                    return Err(SourceError::Invalid(format!(
+                        "{path} is a submodule, whose files are in another repository and would \
+                         be missing; put them into this one, or leave `--commit` out to deploy \
+                         the directory as it stands"
+                    )));
+                }
                 continue;
             }
             bytes += repository.find_header(entry.id).map_err(fail)?.size();
@@ -203,4 +223,12 @@ impl Found<'_> {
         }
         Ok(())
     }
+}
+
+/// Whether a path is a directory or below it; everything is below the root, `""`.
+fn is_within(path: &str, directory: &str) -> bool {
+    directory.is_empty()
+        || path
+            .strip_prefix(directory)
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }

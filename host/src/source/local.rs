@@ -45,9 +45,9 @@ impl LocalSources {
     }
 
     fn fetch_now(&self, wanted: &Wanted) -> Result<Fetched, SourceError> {
-        let file = application_file(&wanted.file)?;
+        let file = application_file(&wanted.file, wanted.commit.is_some())?;
         let directory = file.parent().unwrap_or(Path::new("/")).to_owned();
-        let repository = Repository::around(&directory)?;
+        let repository = Repository::around(existing(&directory))?;
         let root = repository
             .as_ref()
             .map_or(directory.as_path(), Repository::root)
@@ -68,7 +68,8 @@ impl LocalSources {
                 let tree = home.join(&commit.hash);
                 if !is_there(&tree)? {
                     let copy = unfinished(&home)?;
-                    found.check_out(copy.path(), wanted.max_size)?;
+                    let directory = path.rsplit_once('/').map_or("", |(directory, _)| directory);
+                    found.check_out(copy.path(), directory, wanted.max_size)?;
                     keep(copy, &tree)?;
                 }
                 (commit, config, tree)
@@ -185,10 +186,21 @@ async fn blocking<T: Send + 'static>(
         })
 }
 
-fn application_file(file: &Path) -> Result<PathBuf, SourceError> {
-    let path = file.canonicalize().map_err(|error| {
-        SourceError::Invalid(format!("{}: {error}; is the path right?", file.display()))
-    })?;
+/// The application file's whole path. One that a commit has need not be in the
+/// work tree.
+fn application_file(file: &Path, in_commit: bool) -> Result<PathBuf, SourceError> {
+    let fail =
+        |error| SourceError::Invalid(format!("{}: {error}; is the path right?", file.display()));
+    let path = match file.canonicalize() {
+        Ok(path) => path,
+        Err(error) if in_commit && error.kind() == ErrorKind::NotFound => {
+            let whole = std::path::absolute(file).map_err(fail)?;
+            let there = existing(&whole);
+            let rest = below(there, &whole)?.to_owned();
+            return Ok(there.canonicalize().map_err(fail)?.join(rest));
+        }
+        Err(error) => return Err(fail(error)),
+    };
     if path.is_dir() {
         return Err(SourceError::Invalid(format!(
             "{} is a directory; name the application file in it",
@@ -196,6 +208,12 @@ fn application_file(file: &Path) -> Result<PathBuf, SourceError> {
         )));
     }
     Ok(path)
+}
+
+/// The nearest directory above a path, or the path itself, that is there.
+fn existing(path: &Path) -> &Path {
+    let mut above = path.ancestors();
+    above.find(|path| path.exists()).unwrap_or(Path::new("/"))
 }
 
 fn application_id(remote: &str, path: &str) -> ApplicationId {

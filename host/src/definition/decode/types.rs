@@ -92,6 +92,13 @@ impl Decode for ByteSize {
 impl Decode for Regex {
     fn decode(field: &Field<'_>) -> Option<Self> {
         let text = String::decode(field)?;
+        if text.is_empty() {
+            field.error(
+                format!("`{}` is empty, and would match everything", field.path),
+                "remove the key, or write what is to match",
+            );
+            return None;
+        }
         match Regex::new(&text) {
             Ok(regex) => Some(regex),
             Err(error) => {

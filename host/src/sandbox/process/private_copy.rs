@@ -6,10 +6,12 @@
 
 use std::fs;
 use std::io;
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use walkdir::WalkDir;
+
+use crate::source::copy_tree;
 
 /// The directory of the copies within the scratch directory.
 const PRIVATE: &str = ".private";
@@ -37,7 +39,9 @@ pub(super) fn private_copy(source: &Path, scratch: &Path, name: &str) -> io::Res
         .prefix(".copying-")
         .tempdir_in(&private)?;
     let tree = making.path().join(name);
-    copy_tree(source, &tree)?;
+    // How large a source may be was asked when it was fetched.
+    copy_tree(source, &tree, &|_| false, u64::MAX).map_err(io::Error::other)?;
+    make_writable(&tree)?;
     match fs::rename(&tree, &copy) {
         // Another stage was faster: its copy is as good.
         Err(_) if require_directory(&copy).is_ok() => Ok(copy),
@@ -55,29 +59,14 @@ fn require_directory(path: &Path) -> io::Result<()> {
     )))
 }
 
-fn copy_tree(source: &Path, copy: &Path) -> io::Result<()> {
-    for entry in WalkDir::new(source).follow_root_links(true) {
+/// A program may write to its copy of a file that is read-only in the source.
+fn make_writable(tree: &Path) -> io::Result<()> {
+    for entry in WalkDir::new(tree) {
         let entry = entry?;
-        let place = match entry.path().strip_prefix(source) {
-            Ok(relative) if relative.as_os_str().is_empty() => copy.to_owned(),
-            Ok(relative) => copy.join(relative),
-            Err(_) => return Err(io::Error::other("a walk left its root")),
-        };
-        let kind = entry.file_type();
-        if kind.is_dir() {
-            fs::create_dir(&place)?;
-        } else if kind.is_symlink() {
-            symlink(fs::read_link(entry.path())?, &place)?;
-        } else if kind.is_file() {
-            fs::copy(entry.path(), &place)?;
-            let mut permissions = fs::metadata(&place)?.permissions();
+        if entry.file_type().is_file() {
+            let mut permissions = entry.metadata()?.permissions();
             permissions.set_mode(permissions.mode() | 0o600);
-            fs::set_permissions(&place, permissions)?;
-        } else {
-            return Err(io::Error::other(format!(
-                "{} is neither a file nor a directory nor a link",
-                entry.path().display()
-            )));
+            fs::set_permissions(entry.path(), permissions)?;
         }
     }
     Ok(())
@@ -85,6 +74,8 @@ fn copy_tree(source: &Path, copy: &Path) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::symlink;
+
     use super::*;
 
     fn read(path: impl AsRef<Path>) -> String {
@@ -143,10 +134,7 @@ mod tests {
         let _socket =
             std::os::unix::net::UnixListener::bind(source.path().join("socket")).expect("a socket");
         let error = private_copy(source.path(), scratch.path(), "target").expect_err("a refusal");
-        assert!(
-            error.to_string().contains("socket is neither a file"),
-            "{error}"
-        );
+        assert!(error.to_string().contains("socket is no file"), "{error}");
         assert_eq!(
             fs::read_dir(scratch.path().join(PRIVATE))
                 .expect("a directory")

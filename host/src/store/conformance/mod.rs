@@ -76,48 +76,32 @@ pub(super) use every_promise;
 
 /// A deployment that is being planned, of the application `app-<name>`.
 pub(crate) fn deployment(id: &str, application: &str) -> Deployment {
-    Deployment {
-        id: id.into(),
-        application: Application {
-            id: format!("app-{application}").as_str().into(),
-            name: application.to_owned(),
-            labels: BTreeMap::from([("team".to_owned(), "web".to_owned())]),
-            remote: "https://example.com/site.git".to_owned(),
-            path: "site/app.pipecd.yaml".to_owned(),
+    let commit = format!("commit-of-{id}");
+    let target = revision(&commit);
+    let trigger = Trigger {
+        commit: Commit {
+            hash: commit,
+            message: "Say hello\n\nin two lines".to_owned(),
+            author: "Ada".to_owned(),
+            branch: None,
+            created_at: Timestamp(1),
+            url: None,
+            pull_request: Some(7),
         },
-        trigger: Trigger {
-            commit: Commit {
-                hash: format!("commit-of-{id}"),
-                message: "Say hello\n\nin two lines".to_owned(),
-                author: "Ada".to_owned(),
-                branch: None,
-                created_at: Timestamp(1),
-                url: None,
-                pull_request: Some(7),
-            },
-            commander: Some("ada".to_owned()),
-            at: Timestamp(2),
-            strategy: None,
-        },
-        target: revision(&format!("commit-of-{id}")),
-        running: None,
-        status: DeploymentStatus::Planning,
-        reason: String::new(),
-        ending: None,
+        commander: Some("ada".to_owned()),
+        at: Timestamp(2),
         strategy: None,
-        summary: String::new(),
-        versions: Vec::new(),
-        plugins: Vec::new(),
-        stages: Vec::new(),
-        auto_rollback: true,
-        timeout: None,
-        active: std::time::Duration::ZERO,
-        active_since: None,
-        plan_attempt: 0,
-        created_at: Timestamp(3),
-        started_at: None,
-        ended_at: None,
+    };
+    let application = Application {
+        id: format!("app-{application}").as_str().into(),
+        name: application.to_owned(),
+        labels: BTreeMap::from([("team".to_owned(), "web".to_owned())]),
+        remote: "https://example.com/site.git".to_owned(),
+        path: "site/app.pipecd.yaml".to_owned(),
+    };
+    Deployment {
         version: 1,
+        ..Deployment::new(id.into(), application, trigger, target, Timestamp(3))
     }
 }
 
