@@ -139,7 +139,11 @@ impl Layout {
                 releases.display()
             ))),
             None => {
-                files::create_directory(&releases)?;
+                let made = files::create_directory(&releases);
+                // Another deployment may have been faster.
+                if !kind(&releases)?.is_some_and(|kind| kind.is_dir()) {
+                    made?;
+                }
                 files::sync_directory(&self.directory)
             }
         }
@@ -221,16 +225,31 @@ impl Layout {
         modified(&self.release(name))
     }
 
-    /// Gives this attempt's copy, which is whole, its name.
-    pub(crate) fn settle(&self, name: &str) -> Result<(), Failure> {
-        files::rename(&self.copy(), &self.release(name))?;
-        files::sync_directory(&self.releases())
+    /// Gives this attempt's copy, which is whole, its name; or says that the name
+    /// was given to something else meanwhile.
+    pub(crate) fn settle(&self, name: &str) -> Result<bool, Failure> {
+        let release = self.release(name);
+        let renamed = files::rename(&self.copy(), &release);
+        if renamed.is_err() && kind(&release)?.is_some() {
+            return Ok(false);
+        }
+        renamed?;
+        files::sync_directory(&self.releases())?;
+        Ok(true)
     }
 
     /// Removes a release. It loses its name first, so that a kill leaves nothing
     /// half that looks whole.
     pub(crate) fn remove(&self, name: &str) -> Result<(), Failure> {
         self.discard(name)
+    }
+
+    /// Removes this attempt's copy, and no other's.
+    pub(crate) fn clean_copy(&self) -> Result<(), Failure> {
+        match self.copy().file_name().and_then(|name| name.to_str()) {
+            Some(name) if kind(&self.copy())?.is_some() => self.discard(name),
+            _ => Ok(()),
+        }
     }
 
     /// Removes what this deployment left when it was killed.

@@ -16,6 +16,9 @@ use crate::layout::{Current, Layout, Work};
 use crate::record::{self, Record};
 use crate::tree::{Kind, Tree};
 
+/// How many names for a release are tried while others take them.
+const NAMES: usize = 10;
+
 /// One deploy target during one deployment.
 #[derive(Debug)]
 pub(crate) struct Target {
@@ -34,6 +37,15 @@ pub(crate) struct Ready {
     pub(crate) release: String,
     /// What was copied; none if it was there already.
     pub(crate) copied: Option<Copied>,
+}
+
+impl Ready {
+    fn there(release: String) -> Self {
+        Self {
+            release,
+            copied: None,
+        }
+    }
 }
 
 /// How much was copied.
@@ -59,6 +71,14 @@ pub(crate) enum Switch {
 pub(crate) enum Restored {
     /// The deployment had not switched `current`, or it is back already.
     Untouched,
+    /// The deployment had not switched `current`, and it can't be read. So it
+    /// can't be told either whether someone made live what the deployment copied.
+    Unreadable {
+        /// Why it can't.
+        why: String,
+        /// The releases that are left for that.
+        left: Vec<String>,
+    },
     /// `current` is this again.
     To(Current),
 }
@@ -106,25 +126,40 @@ impl Target {
         self.record.save(&self.name)?;
         self.layout.prepare()?;
         self.layout.clean_own()?;
-        let free = match self.find(tree, commit)? {
-            Place::Taken(release) => {
-                return Ok(Ready {
-                    release,
-                    copied: None,
-                });
-            }
+        let mut free = match self.find(tree, commit)? {
+            Place::Taken(release) => return Ok(Ready::there(release)),
             Place::Free(name) => name,
         };
         let copied = self.copy(tree)?;
-        if !self.record.made.contains(&free) {
-            self.record.made.push(free.clone());
-            self.record.save(&self.name)?;
+        for _ in 0..NAMES {
+            let noted = self.record.made.contains(&free);
+            if !noted {
+                self.record.made.push(free.clone());
+                self.record.save(&self.name)?;
+            }
+            if self.layout.settle(&free)? {
+                return Ok(Ready {
+                    release: free,
+                    copied: Some(copied),
+                });
+            }
+            // Another deployment was faster: what it made is its own.
+            if !noted {
+                self.record.made.retain(|name| *name != free);
+                self.record.save(&self.name)?;
+            }
+            free = match self.find(tree, commit)? {
+                Place::Taken(release) => {
+                    self.layout.clean_copy()?;
+                    return Ok(Ready::there(release));
+                }
+                Place::Free(name) => name,
+            };
         }
-        self.layout.settle(&free)?;
-        Ok(Ready {
-            release: free,
-            copied: Some(copied),
-        })
+        Err(Failure::Because(format!(
+            "other deployments took {NAMES} names for a release of {commit} before this one could: \
+             run it again when they are over"
+        )))
     }
 
     /// The release of a commit that has the tree's content, if there is one, and
@@ -262,9 +297,16 @@ impl Target {
         }
         self.layout.clean_own()?;
         let restored = self.restore()?;
-        let live = self.layout.live()?;
         let names = self.layout.names()?;
-        for name in self.record.made.iter().filter(|name| names.contains(name)) {
+        let made = self.record.made.iter().filter(|name| names.contains(name));
+        let live = match self.layout.live() {
+            Err(Failure::Because(why)) if self.record.before.is_none() => {
+                let left = made.cloned().collect();
+                return Ok(Restored::Unreadable { why, left });
+            }
+            live => live?,
+        };
+        for name in made {
             // Someone may have made it live by hand.
             if live.release() != Some(name) {
                 self.layout.remove(name)?;

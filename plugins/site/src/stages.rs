@@ -120,6 +120,19 @@ pub(crate) fn roll_back(job: &Job<'_>) -> Result<Outcome> {
                 TargetStatus::Skipped,
                 "current is as it was before this deployment".to_owned(),
             ),
+            Restored::Unreadable { why, left } => {
+                let left = match left.as_slice() {
+                    [] => String::new(),
+                    left => format!(
+                        "; what it copied stays: releases/{}",
+                        left.join(", releases/")
+                    ),
+                };
+                (
+                    TargetStatus::Skipped,
+                    format!("there is nothing to put back, current was not switched{left}: {why}"),
+                )
+            }
             Restored::To(before) => (
                 TargetStatus::Succeeded,
                 format!(

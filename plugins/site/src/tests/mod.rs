@@ -13,6 +13,7 @@ use crate::Site;
 
 pub(crate) mod kill;
 
+mod at_once;
 mod killed;
 mod plan;
 mod prune;

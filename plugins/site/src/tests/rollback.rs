@@ -116,6 +116,52 @@ fn a_current_that_someone_else_switched_is_left_alone_and_the_reason_says_both()
 }
 
 #[test]
+fn a_current_that_can_not_be_read_and_was_not_switched_leaves_the_rollback_nothing_to_do() {
+    // Found before anything was copied.
+    let mut world = World::new();
+    fs::create_dir_all(world.web().join("current")).expect("made");
+    world.host.set_target_source(FIRST, ONE);
+    let why = world.fails("SITE_SYNC");
+    assert!(why.contains("is not a link"), "{why}");
+    let before = content(&world.web());
+    let outcome = world.outcome("SITE_ROLLBACK");
+    assert_eq!(statuses(&outcome), [("web", TargetStatus::Skipped)]);
+    let message = &outcome.targets[0].message;
+    for words in ["nothing to put back", "not switched", "is not a link"] {
+        assert!(message.contains(words), "{message}");
+    }
+    assert_eq!(content(&world.web()), before);
+
+    // Put there after a release was staged: it may lead to just that one.
+    let mut world = World::new();
+    world.host.set_target_source(FIRST, ONE);
+    world.works("SITE_STAGE");
+    let absolute = world.web().join("releases").join(FIRST);
+    std::os::unix::fs::symlink(&absolute, world.web().join("current")).expect("linked");
+    world.fails("SITE_PROMOTE");
+    let outcome = world.outcome("SITE_ROLLBACK");
+    assert_eq!(statuses(&outcome), [("web", TargetStatus::Skipped)]);
+    let message = &outcome.targets[0].message;
+    assert!(
+        message.contains(&format!("stays: releases/{FIRST}")),
+        "{message}"
+    );
+    assert_eq!(without_directories(live(&world.web())), files_of(ONE));
+}
+
+#[test]
+fn a_current_that_can_not_be_read_after_it_was_switched_fails_the_rollback() {
+    let mut world = World::new();
+    world.publish(FIRST, ONE);
+    world.host.set_target_source(SECOND, TWO);
+    world.works("SITE_SYNC");
+    fs::remove_file(world.web().join("current")).expect("removed");
+    fs::create_dir(world.web().join("current")).expect("made");
+    let why = world.fails("SITE_ROLLBACK");
+    assert!(why.contains("is not a link"), "{why}");
+}
+
+#[test]
 fn a_staged_release_that_someone_made_live_by_hand_is_not_removed() {
     let mut world = World::new();
     world.publish(FIRST, ONE);
