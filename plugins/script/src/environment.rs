@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use stagewright_sdk::{Context, PlanInput, Result, state};
+use stagewright_sdk::{Context, Entry, Error, PlanInput, Result, state};
 
 use crate::Script;
 
@@ -62,15 +62,29 @@ pub(crate) fn of(input: &PlanInput<Script>, is_rollback: bool) -> Result<Vec<(St
     ]
     .map(|(name, value)| (name.to_owned(), value.to_owned()))
     .into();
-    variables.extend(
-        context
-            .labels
-            .iter()
-            .map(|(key, value)| (label_name(key), (*value).to_owned())),
-    );
+    let labels = labels(input)?.into_iter();
+    variables.extend(labels.map(|(name, label)| (name, label.value.clone())));
     let raw = serde_json::to_string(&context).context("writing SR_CONTEXT_RAW")?;
     variables.push(("SR_CONTEXT_RAW".to_owned(), raw));
     Ok(variables)
+}
+
+/// The labels by the names of their variables. Of two that would have one name,
+/// the script could see but one: that is refused.
+pub(crate) fn labels(input: &PlanInput<Script>) -> Result<BTreeMap<String, &Entry>> {
+    let mut named: BTreeMap<String, &Entry> = BTreeMap::new();
+    for label in &input.deployment.application.labels {
+        let name = label_name(&label.key);
+        if let Some(other) = named.get(&name) {
+            return Err(Error::unsupported(format_args!(
+                "the labels `{}` and `{}` of the application would both be the variable {name} of \
+                 its scripts: rename one of them",
+                other.key, label.key
+            )));
+        }
+        named.insert(name, label);
+    }
+    Ok(named)
 }
 
 /// `SR_LABELS_<KEY>`: in upper case, with `_` for what no shell could name.

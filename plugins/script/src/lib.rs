@@ -48,13 +48,14 @@ impl Plugin for Script {
 
 impl Planner for Script {
     fn pipeline_sync_plan(
-        _: &PlanInput<Self>,
+        input: &PlanInput<Self>,
         rollback: bool,
         requested: &[RequestedStage],
     ) -> Result<Vec<PlannedStage>> {
+        // A mistake stops the deployment here, not after the stages before.
+        environment::labels(input)?;
         let mut planned = Vec::new();
         for stage in requested {
-            // A mistake stops the deployment here, not after the stages before.
             let options: Options = stage.options()?;
             planned.push(PlannedStage::of(stage));
             if rollback && options.on_rollback.is_some() {

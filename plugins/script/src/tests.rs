@@ -188,6 +188,29 @@ fn a_script_is_told_of_its_deployment() {
 }
 
 #[test]
+fn two_labels_that_would_be_one_variable_are_refused_by_both_names_while_planning_and_executing() {
+    for (one, other) in [("app.kind/x", "app-kind-x"), ("Tier", "tier"), ("ä", "ö")] {
+        let mut host = FakeHost::new();
+        host.answer(SHELL, Answer::exits(0));
+        host.add_label(one, "1");
+        host.add_label("apart", "2");
+        host.add_label(other, "3");
+        let planning =
+            host.pipeline_sync_plan::<Script>(true, &[requested(0, RUN, json!({ "run": "true" }))]);
+        let planning = planning.expect_err("planning refuses");
+        let executing = run(&mut host, json!({ "run": "true" })).expect_err("executing refuses");
+        for error in [planning, executing] {
+            let error = error.to_string();
+            assert!(
+                error.contains(&format!("`{one}`")) && error.contains(&format!("`{other}`")),
+                "{error}"
+            );
+        }
+        assert_eq!(host.commands(), []);
+    }
+}
+
+#[test]
 fn what_nobody_knows_is_an_empty_variable() {
     let mut host = FakeHost::new();
     host.answer(SHELL, Answer::exits(0));
