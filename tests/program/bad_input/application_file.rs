@@ -45,7 +45,7 @@ fn each_file_that_can_not_be_read_is_one_error_that_says_what_to_do() {
             "two.yaml:10:1",
             "first begins on line 1, the second on line 10",
         ),
-        ("tabs.yaml", "tabs.yaml:4:2", "spaces"),
+        ("tabs.yaml", "tabs.yaml:4:1", "spaces"),
         ("scalar.yaml", "scalar.yaml:1:1", "kind: Application"),
         ("open.yaml", "open.yaml:", "help:"),
         ("twice.yaml", "twice.yaml:5:3", "the first is on line 4"),

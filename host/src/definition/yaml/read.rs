@@ -178,8 +178,10 @@ fn take(builder: &mut Builder<'_>, event: Event<'_>, at: ParserSpan) -> Result<(
 
 /// The parser lets a tab pass before the first line of a document.
 fn check_tab(builder: &mut Builder<'_>, style: StructureStyle, span: Span) {
-    if style == StructureStyle::Block && tab_before(builder.source.text(), span) {
-        builder.error(span, TAB.0.to_owned(), TAB.1);
+    if style == StructureStyle::Block
+        && let Some(tab) = indenting_tab(builder.source.text(), span)
+    {
+        builder.error(tab, TAB.0.to_owned(), TAB.1);
     }
 }
 
@@ -188,14 +190,54 @@ const TAB: (&str, &str) = (
     "YAML is indented with spaces: replace the tab",
 );
 
-/// Whether the line of a place is indented with a tab.
-fn tab_before(text: &str, span: Span) -> bool {
-    let before = text.get(..span.start as usize).unwrap_or_default();
+/// The first tab that indents the line of a place, if one does.
+fn indenting_tab(text: &str, at: Span) -> Option<Span> {
+    let before = text.get(..at.start as usize)?;
     let line = before.rfind(['\n', '\r']).map_or(0, |at| at + 1);
-    text[line..]
+    let spaces = text[line..]
         .bytes()
-        .take_while(|byte| matches!(byte, b' ' | b'\t'))
-        .any(|byte| byte == b'\t')
+        .take_while(|byte| *byte == b' ')
+        .count();
+    let tab = line + spaces;
+    (text.as_bytes().get(tab) == Some(&b'\t')).then(|| one_byte(at.line, spaces, tab))
+}
+
+/// The tab that the parser complains of: it stands where the parser is, or right
+/// before; or the parser is at the start of a text that goes on over lines, and
+/// one of those is indented with it.
+fn tab_at(text: &str, at: Span) -> Span {
+    let here = at.start as usize;
+    let is_tab = |place: usize| text.as_bytes().get(place) == Some(&b'\t');
+    if is_tab(here) {
+        return at;
+    }
+    if let Some(past) = here.checked_sub(1).filter(|past| is_tab(*past))
+        && at.column > 1
+    {
+        return one_byte(at.line, at.column as usize - 2, past);
+    }
+    let rest = text.get(here..).unwrap_or_default();
+    let lines = (at.line..).zip(rest.split_inclusive('\n'));
+    let starts = lines.scan(here, |start, (line, text)| {
+        let this = *start;
+        *start += text.len();
+        Some((line, this))
+    });
+    let mut tabs = starts.skip(1).filter_map(|(line, start)| {
+        let start = narrow(start);
+        indenting_tab(text, Span { line, start, ..at })
+    });
+    tabs.next().unwrap_or(at)
+}
+
+/// A character of one byte, so many columns from the start of its line.
+fn one_byte(line: u32, columns: usize, start: usize) -> Span {
+    Span {
+        line,
+        column: narrow(columns).saturating_add(1),
+        start: narrow(start),
+        end: narrow(start + 1),
+    }
 }
 
 fn tag_of(tag: Option<&ParserTag>) -> Tag<'_> {
@@ -224,8 +266,6 @@ fn span_of(span: &ParserSpan) -> Span {
 }
 
 fn place(start: &Marker, end: &Marker) -> Span {
-    // A source has at most 4 MiB.
-    let narrow = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
     let byte = |marker: &Marker| narrow(marker.byte_offset().unwrap_or_default());
     Span {
         line: narrow(start.line()),
@@ -235,9 +275,20 @@ fn place(start: &Marker, end: &Marker) -> Span {
     }
 }
 
+/// A place in a source, which has at most 4 MiB.
+fn narrow(number: usize) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
+}
+
 /// Tells a syntax error in the words of someone who looks at the file.
 fn refuse(builder: &mut Builder<'_>, error: &ScanError) {
     let at = place(error.marker(), error.marker());
+    if let Some(tab) = indenting_tab(builder.source.text(), at)
+        && !matches!(error.kind(), ErrorKind::RecursionLimitExceeded)
+    {
+        builder.error(tab, TAB.0.to_owned(), TAB.1);
+        return;
+    }
     let (message, help) = match error.kind() {
         ErrorKind::RecursionLimitExceeded => {
             // Stopping is the caller's affair; here it is only told.
@@ -249,8 +300,11 @@ fn refuse(builder: &mut Builder<'_>, error: &ScanError) {
         | ErrorKind::TabInIndentation
         | ErrorKind::TabInPlainScalar
         | ErrorKind::TabAtBlockScalarStart
-        | ErrorKind::UnexpectedCharacter { character: '\t' } => (TAB.0.to_owned(), TAB.1),
-        _ if tab_before(builder.source.text(), at) => (TAB.0.to_owned(), TAB.1),
+        | ErrorKind::UnexpectedCharacter { character: '\t' } => {
+            let tab = tab_at(builder.source.text(), at);
+            builder.error(tab, TAB.0.to_owned(), TAB.1);
+            return;
+        }
         ErrorKind::UnexpectedCharacter { character } => (
             format!("a value can't begin with `{}`", character.escape_debug()),
             "put quotes around the value",

@@ -181,15 +181,21 @@ fn a_template_in_braces_is_refused_with_the_quotes_it_needs() {
 
 #[test]
 fn a_tab_as_indentation_is_refused_as_such() {
-    for text in [
-        "a:\n\tb: 1\n",
-        "a:\n  b:\n  \tc: 1\n",
-        "a:\n\t- b\n",
-        "\ta: 1\n",
-        "a: 1\n\tb: 2\n",
+    for (text, place, shown) in [
+        ("a:\n\tb: 1\n", "f.yaml:2:1:", "2 |  b: 1\n  | ^\n"),
+        (
+            "a:\n  b:\n  \tc: 1\n",
+            "f.yaml:3:3:",
+            "3 |    c: 1\n  |   ^\n",
+        ),
+        ("a:\n\t\t- b\n", "f.yaml:2:1:", "2 |   - b\n  | ^\n"),
+        ("\ta: 1\n", "f.yaml:1:1:", "1 |  a: 1\n  | ^\n"),
+        ("a: 1\n\tb: 2\n", "f.yaml:2:1:", "2 |  b: 2\n  | ^\n"),
+        ("ä: 1\r\n \tb: 2\r\n", "f.yaml:2:2:", "2 |   b: 2\n  |  ^\n"),
     ] {
         let told = refused(text);
         has(&told, &["a tab indents this line", "replace the tab"]);
+        has(&told, &[place, shown]);
     }
     // After an item a tab is only space.
     assert_eq!(json("- a\t\n- b\t# c\n"), r#"["a","b"]"#);
