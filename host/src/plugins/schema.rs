@@ -19,6 +19,8 @@ pub struct Violation {
     pub is_key: bool,
     /// What is wrong, and what would be right.
     pub message: String,
+    /// What the schema's author says of what belongs there; may be empty.
+    pub help: String,
 }
 
 /// The schemas of one plugin. What has no schema takes anything.
@@ -114,34 +116,82 @@ impl Schema {
         }
     }
 
-    /// What the schema says of a value that it refused, to be added to a message:
-    /// its author's words tell more than a type or a pattern.
-    fn hint(&self, error: &ValidationError<'_>) -> String {
-        let keyword = error.schema_path().as_str();
-        let value = keyword.rsplit_once('/').map_or("", |(value, _)| value);
-        let said = self
-            .text
-            .pointer(value)
-            .and_then(|value| value["description"].as_str());
-        let first = said
-            .and_then(|text| text.lines().next())
-            .unwrap_or_default();
-        if first.is_empty() {
-            String::new()
-        } else {
-            format!(": {}", first.trim_end_matches('.'))
+    /// What the schema's author says of a value that it refused: that tells more
+    /// than a type or a pattern. Empty if nothing is said.
+    fn help(&self, error: &ValidationError<'_>) -> String {
+        let Some((node, said)) = self.at(holder(error)) else {
+            return String::new();
+        };
+        let said = match error.kind() {
+            ValidationErrorKind::Required { property } => {
+                let key = property.as_str().unwrap_or_default();
+                self.described(&node["properties"][key])
+            }
+            _ => said,
+        };
+        let paragraph = said.unwrap_or_default().lines().map(str::trim);
+        let lines: Vec<&str> = paragraph.take_while(|line| !line.is_empty()).collect();
+        lines.join(" ").trim_end_matches('.').to_owned()
+    }
+
+    /// The part of the schema that a path leads to, through references, and what
+    /// is said of the values there: by the property, before its type.
+    fn at(&self, path: &str) -> Option<(&Value, Option<&str>)> {
+        let mut node = &self.text;
+        // What is said of the whole helps nobody with a part of it.
+        let mut said = None;
+        let mut keys = path.split('/').skip(1).map(unescape);
+        while let Some(key) = keys.next() {
+            if key == "$ref" {
+                node = self.referred(node)?;
+                continue;
+            }
+            node = child(node, &key)?;
+            let own = match key.as_str() {
+                "properties" | "patternProperties" => {
+                    node = child(node, &keys.next()?)?;
+                    said = None;
+                    self.described(node)
+                }
+                "items" | "additionalProperties" => self.described(node),
+                _ => None,
+            };
+            said = own.or(said);
         }
+        Some((node, said))
+    }
+
+    /// What is said of the values that a part of the schema is for.
+    fn described<'a>(&'a self, node: &'a Value) -> Option<&'a str> {
+        let own = node["description"].as_str();
+        own.or_else(|| self.referred(node)?["description"].as_str())
+    }
+
+    fn referred(&self, node: &Value) -> Option<&Value> {
+        self.text.pointer(node["$ref"].as_str()?.strip_prefix('#')?)
     }
 
     /// The keys that an object may have where the schema refused others.
     fn known_keys(&self, error: &ValidationError<'_>) -> Vec<&str> {
-        let keyword = error.schema_path().as_str();
-        let object = keyword.rsplit_once('/').map_or("", |(object, _)| object);
-        self.text
-            .pointer(object)
-            .and_then(|object| object["properties"].as_object())
+        self.at(holder(error))
+            .and_then(|(object, _)| object["properties"].as_object())
             .map(|properties| properties.keys().map(String::as_str).collect())
             .unwrap_or_default()
+    }
+}
+
+/// The path in the schema, over its references, to what holds the keyword that
+/// refused a value.
+fn holder<'a>(error: &'a ValidationError<'_>) -> &'a str {
+    let keyword = error.evaluation_path().as_str();
+    keyword.rsplit_once('/').map_or("", |(holder, _)| holder)
+}
+
+/// What is in an object or a list, by its key or place.
+fn child<'a>(node: &'a Value, key: &str) -> Option<&'a Value> {
+    match node {
+        Value::Array(items) => items.get(key.parse::<usize>().ok()?),
+        node => node.get(key),
     }
 }
 
@@ -166,11 +216,13 @@ fn explain(schema: &Schema, whole: &Value, error: &ValidationError<'_>) -> Vec<V
         path: path.to_owned(),
         is_key: false,
         message,
+        help: schema.help(error),
     };
     let unknown = |key: &str, known: &[&str]| Violation {
         path: format!("{path}/{}", escape(key)),
         is_key: true,
         message: unknown_key(key, known),
+        help: String::new(),
     };
     match error.kind() {
         ValidationErrorKind::AdditionalProperties { unexpected }
@@ -206,11 +258,10 @@ fn explain(schema: &Schema, whole: &Value, error: &ValidationError<'_>) -> Vec<V
         ValidationErrorKind::Type { kind } => vec![at(
             path,
             format!(
-                "{} is {}, and should be {}{}",
+                "{} is {}, and should be {}",
                 subject(path),
                 kind_of(error.instance()),
                 kinds(kind),
-                schema.hint(error)
             ),
         )],
         ValidationErrorKind::Enum { options } => {
@@ -230,21 +281,19 @@ fn explain(schema: &Schema, whole: &Value, error: &ValidationError<'_>) -> Vec<V
                 ),
             )]
         }
-        ValidationErrorKind::Pattern { pattern } => vec![at(
-            path,
-            match schema.hint(error).as_str() {
-                "" => format!(
-                    "{} is `{}`, which does not match `{pattern}`",
-                    subject(path),
-                    plain(error.instance())
-                ),
-                hint => format!(
-                    "{} is `{}`, which is wrong{hint}",
-                    subject(path),
-                    plain(error.instance())
-                ),
-            },
-        )],
+        ValidationErrorKind::Pattern { pattern } => {
+            let mut found = at(
+                path,
+                format!("{} is `{}`", subject(path), plain(error.instance())),
+            );
+            // A pattern is for those whom nobody tells more.
+            let why = match found.help.as_str() {
+                "" => format!(", which does not match `{pattern}`"),
+                _ => ", which is wrong".to_owned(),
+            };
+            found.message.push_str(&why);
+            vec![found]
+        }
         _ => vec![at(path, error.to_string())],
     }
 }
@@ -252,10 +301,7 @@ fn explain(schema: &Schema, whole: &Value, error: &ValidationError<'_>) -> Vec<V
 /// What a message is about: the keys that lead to it, or the whole.
 fn subject(path: &str) -> String {
     match path.strip_prefix('/') {
-        Some(keys) => format!(
-            "`{}`",
-            keys.replace('/', ".").replace("~1", "/").replace("~0", "~")
-        ),
+        Some(keys) => format!("`{}`", unescape(&keys.replace('/', "."))),
         None => "it".to_owned(),
     }
 }
@@ -308,6 +354,11 @@ fn plain(value: &Value) -> String {
         Value::String(text) => text.clone(),
         other => other.to_string(),
     }
+}
+
+/// The keys of a JSON pointer as they are.
+fn unescape(key: &str) -> String {
+    key.replace("~1", "/").replace("~0", "~")
 }
 
 /// A key as a part of a JSON pointer.
@@ -410,6 +461,63 @@ mod tests {
                 "`retries` is a list, and should be empty or a whole number"
             )
         );
+    }
+
+    #[test]
+    fn what_the_author_says_of_a_value_is_the_help_the_property_before_its_type() {
+        let schemas = schemas(json!({
+            "type": "object",
+            "description": "The options.",
+            "required": ["duration"],
+            "additionalProperties": { "type": "string" },
+            "properties": {
+                "duration": {
+                    "description": "How long to wait,\nsuch as `30s`.\n\nMore of it.",
+                    "$ref": "#/$defs/Duration",
+                },
+                "pause": { "$ref": "#/$defs/Duration" },
+                "either": {
+                    "description": "One or none.",
+                    "anyOf": [{ "$ref": "#/$defs/Duration" }, { "type": "null" }],
+                },
+                "list": {
+                    "description": "Several.",
+                    "items": { "type": "string" },
+                },
+                "silent": { "type": "string" },
+                "small": { "description": "At most 3.", "maximum": 3 },
+                "description": { "type": "string" },
+            },
+            "$defs": {
+                "Duration": {
+                    "type": "string",
+                    "description": "A duration.",
+                    "pattern": "^[0-9]+[smh]$",
+                },
+            },
+        }))
+        .expect("schemas");
+        let help = |options: Value| {
+            let found = schemas.check_options("WAIT", &options);
+            assert_eq!(found.len(), 1, "{options}: {found:?}");
+            found[0].help.clone()
+        };
+        let with = |key: &str, value: Value| {
+            let mut options = json!({ "duration": "1s" });
+            options[key] = value;
+            help(options)
+        };
+        let duration = "How long to wait, such as `30s`";
+        assert_eq!(with("duration", json!(10)), duration);
+        assert_eq!(with("duration", json!("ten")), duration);
+        assert_eq!(help(json!({})), duration);
+        assert_eq!(with("pause", json!(10)), "A duration");
+        assert_eq!(with("either", json!(10)), "One or none");
+        assert_eq!(with("list", json!([10])), "Several");
+        assert_eq!(with("small", json!(4)), "At most 3");
+        assert_eq!(with("silent", json!(10)), "");
+        assert_eq!(with("description", json!(10)), "");
+        assert_eq!(with("another", json!(10)), "");
     }
 
     #[test]

@@ -237,8 +237,8 @@ fn check_texts(
     let key = provider.key();
     let in_host_config = |node: &Node, fault: &Violation, message: String| match providers.source()
     {
-        Some(source) => source.error(span_of(node, fault), message, ""),
-        None => application.error(None, message, ""),
+        Some(source) => source.error(span_of(node, fault), message, &fault.help),
+        None => application.error(None, message, &fault.help),
     };
     for fault in schemas.check_config(&object(&settings.config)) {
         let message = format!("the config of plugin `{key}`: {}", fault.message);
@@ -257,7 +257,7 @@ fn check_texts(
     for fault in schemas.check_application(&object(node)) {
         let at = span_of(node, &fault).or(section.and_then(|s| s.plugin.span));
         let message = format!("the section for plugin `{key}`: {}", fault.message);
-        problems.push(application.error(at, message, ""));
+        problems.push(application.error(at, message, &fault.help));
     }
 }
 
@@ -343,7 +343,7 @@ fn check_options(application: &Application, all: &[Provider], problems: &mut Dia
         {
             let at = span_of(&stage.with, &fault).or(stage.name.span);
             let message = format!("the options of {name}: {}", fault.message);
-            problems.push(application.error(at, message, ""));
+            problems.push(application.error(at, message, &fault.help));
         }
     }
 }
