@@ -142,7 +142,7 @@ pub fn apply(deployment: &Deployment, event: Event, now: Timestamp) -> Result<Ch
             } else {
                 fail_plan(
                     &mut new,
-                    format!("its host died {limit} times while planning it"),
+                    format!("its host died {} while planning it", times(limit)),
                     now,
                 );
             }
@@ -296,7 +296,7 @@ fn lose(stage: &mut Stage, clean: bool, limit: u32, now: Timestamp) {
     if !clean {
         stage.losses += 1;
         if stage.losses >= limit {
-            let reason = format!("its host died under it {} times", stage.losses);
+            let reason = format!("its host died under it {}", times(stage.losses));
             return settle::end(stage, StageStatus::Lost, reason, now);
         }
     }
@@ -349,4 +349,11 @@ fn reject(deployment: &Deployment, what: String) -> Rejected {
 /// Whether a deployment will be reported as a failure once it is over.
 fn fails(ending: Ending) -> bool {
     matches!(ending, Ending::Failed | Ending::TimedOut)
+}
+
+fn times(count: u32) -> String {
+    match count {
+        1 => "once".to_owned(),
+        count => format!("{count} times"),
+    }
 }

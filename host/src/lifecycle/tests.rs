@@ -336,6 +336,10 @@ fn a_planning_that_was_begun_too_often_fails_the_deployment() {
     }
     let change = apply(&d, Event::PlanBegun { limit: 3 }, at(1)).unwrap();
     assert_eq!(change.deployment.status, DeploymentStatus::Failed);
+    assert_eq!(
+        change.deployment.reason,
+        "its host died 3 times while planning it"
+    );
     assert_eq!(change.taken, []);
 }
 

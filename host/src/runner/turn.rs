@@ -24,10 +24,34 @@ const BACKSTOP: Duration = Duration::from_secs(1);
 
 /// How a call to a plugin came back.
 enum Returned {
-    /// With an outcome or an error.
-    Answer(Result<Outcome, PluginError>),
+    /// With an outcome or a failure.
+    Answer(Result<Outcome, Failed>),
     /// Not at all: the host stops, and hands the stage back.
     HandedBack,
+}
+
+/// Why a call gave no outcome.
+struct Failed {
+    /// What to tell; a wrong configuration with its place in the file.
+    error: PluginError,
+    /// Whether it may come from a grant that the plugin lacks: only what the
+    /// plugin says of its own doing can.
+    may_lack: bool,
+}
+
+impl From<PluginError> for Failed {
+    fn from(error: PluginError) -> Self {
+        let may_lack = match &error {
+            PluginError::Denied(_) | PluginError::Unsupported(_) | PluginError::Internal(_) => true,
+            PluginError::InvalidConfig { .. }
+            | PluginError::Trap(_)
+            | PluginError::Limit { .. }
+            | PluginError::TimedOut(_)
+            | PluginError::Cancelled
+            | PluginError::Host(_) => false,
+        };
+        Self { error, may_lack }
+    }
 }
 
 impl Runner {
@@ -78,15 +102,14 @@ impl Runner {
                 limit: self.limits.attempts.get(),
             },
             Returned::Answer(answer) => {
-                // Only what the plugin says of itself can come from what it lacks.
-                let broken = matches!(
-                    answer,
-                    Err(PluginError::Trap(_) | PluginError::Limit { .. } | PluginError::Host(_))
-                );
-                let (end, outcome) = judge(answer);
+                let may_lack = match &answer {
+                    Ok(outcome) => matches!(outcome.status, OutcomeStatus::Failed(_)),
+                    Err(failed) => failed.may_lack,
+                };
+                let (end, outcome) = judge(answer.map_err(|failed| failed.error));
                 if let TurnEnd::Failed(reason) = &end {
                     log.write(Severity::Error, reason);
-                    if !broken {
+                    if may_lack {
                         self.tell_what_is_missing(stage, &log);
                     }
                 }
@@ -146,7 +169,7 @@ impl Runner {
         stage: &Stage,
         fence: &Fence,
         log: &Arc<LogWriter>,
-    ) -> Result<Outcome, PluginError> {
+    ) -> Result<Outcome, Failed> {
         let host = |error: String| PluginError::Host(error);
         let pinned = deployment.plugins.iter().find(|p| p.key == stage.plugin);
         let pinned = pinned.ok_or_else(|| host(format!("`{}` was not pinned", stage.plugin)))?;
@@ -210,10 +233,13 @@ impl Runner {
         answer.map_err(|error| {
             let index = (deployment.strategy == Some(crate::model::Strategy::Pipeline))
                 .then_some(stage.index);
-            match locate(&application, &*self.providers, &provider, index, &error) {
-                Some(problems) => PluginError::Internal(problems.to_string().trim_end().to_owned()),
-                None => error,
+            let located = locate(&application, &*self.providers, &provider, index, &error);
+            let mut failed = Failed::from(error);
+            if let Some(problems) = located {
+                let text = problems.to_string().trim_end().to_owned();
+                failed.error = PluginError::Internal(text);
             }
+            failed
         })
     }
 
