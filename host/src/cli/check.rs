@@ -8,6 +8,7 @@ use serde_json::Value;
 use crate::definition::{Application, Diagnostics, Limits, Source, read_documents};
 use crate::{Error, Host};
 
+use super::clean::clean;
 use super::output::{Colour, Output};
 use super::{CheckArgs, Exit};
 
@@ -81,7 +82,8 @@ fn say(file: &Path, checked: Result<Diagnostics, Diagnostics>, output: &Output) 
         });
     } else if ok {
         output.warnings(&problems);
-        output.line(format!("{name}: {}", output.paint(Colour::Green, "ok")));
+        let ok = output.paint(Colour::Green, "ok");
+        output.line(format!("{}: {ok}", clean(name)));
     } else {
         output.diagnostics(&problems);
     }

@@ -7,9 +7,8 @@ use crate::model::{Deployment, DeploymentStatus, LogLine, Stage, StageId, StageS
 use crate::store::Filter;
 use crate::{Error, Host};
 
-use super::output::{
-    Cell, Colour, Output, clean, deployment_colour, line_colour, short, stage_colour,
-};
+use super::clean::clean;
+use super::output::{Cell, Colour, Output, deployment_colour, line_colour, short, stage_colour};
 use super::plan::{headline, place};
 use super::{Exit, ListArgs, LogArgs};
 
@@ -118,7 +117,7 @@ pub(super) async fn show(host: &Host, id: &str, output: &Output) -> Result<Exit,
         facts.push(("reason", deployment.reason.clone()));
     }
     let orphaned = host.is_orphaned(&deployment.id).await?;
-    if let Some(waits) = waits_for(&deployment, orphaned) {
+    if let Some(waits) = waits_for(&deployment, orphaned, output.command()) {
         facts.push(("waits for", waits));
     }
     for (name, fact) in facts {
@@ -135,11 +134,13 @@ pub(super) async fn show(host: &Host, id: &str, output: &Output) -> Result<Exit,
 }
 
 /// What a deployment waits for, if it does.
-fn waits_for(deployment: &Deployment, orphaned: bool) -> Option<String> {
+fn waits_for(deployment: &Deployment, orphaned: bool, command: &str) -> Option<String> {
     match deployment.status {
         status if status.is_final() => None,
-        _ if orphaned => Some("another host, as its own is gone: `stagewright work`".to_owned()),
-        DeploymentStatus::Planning => Some("its planning, by `stagewright work`".to_owned()),
+        _ if orphaned => Some(format!(
+            "another host, as its own is gone: `{command} work`"
+        )),
+        DeploymentStatus::Planning => Some(format!("its planning, by `{command} work`")),
         _ => {
             let suspended = deployment
                 .stages
@@ -158,7 +159,7 @@ fn waits_for(deployment: &Deployment, orphaned: bool) -> Option<String> {
                     wait.since
                 )),
                 None if running => None,
-                None => Some("a host to drive it: `stagewright work`".to_owned()),
+                None => Some(format!("a host to drive it: `{command} work`")),
             }
         }
     }
@@ -247,26 +248,28 @@ async fn print(
         String::new()
     };
     let mut lines = host.log(deployment.id.clone(), stage.clone(), 0, follow);
-    let mut attempt = None;
+    // The first attempt may have said nothing.
+    let mut attempt = 1;
     while let Some(line) = lines.next().await {
         let line: LogLine = line?;
-        if output.is_closed() {
-            break;
-        }
-        let before = attempt.replace(line.attempt);
-        if !output.is_json() && before.is_some_and(|before| before < line.attempt) {
-            let again = format!("attempt {}, since the host was gone", line.attempt);
-            output.line(format!("{prefix}{}", output.paint(Colour::Dim, again)));
-        }
         if output.is_json() {
             output.json(&json!({ "stage": stage, "line": line }));
-            continue;
-        }
-        match line_colour(line.severity) {
-            Some(colour) => {
-                output.line(format!("{prefix}{}", output.paint(colour, &line.text)));
+        } else {
+            if line.attempt > attempt {
+                attempt = line.attempt;
+                let again = format!("attempt {attempt}, since the host was gone");
+                output.line(format!("{prefix}{}", output.paint(Colour::Dim, again)));
             }
-            None => output.line(format!("{prefix}{}", line.text)),
+            match line_colour(line.severity) {
+                Some(colour) => {
+                    output.line(format!("{prefix}{}", output.paint(colour, &line.text)));
+                }
+                None => output.line(format!("{prefix}{}", line.text)),
+            }
+        }
+        // Looked at now: the next line may be long in coming.
+        if output.is_closed() {
+            break;
         }
     }
     Ok(())

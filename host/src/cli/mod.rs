@@ -4,6 +4,7 @@
 //! when piped; `--output json` for programs. Exit codes are in [`Exit`].
 
 mod check;
+mod clean;
 mod history;
 mod output;
 mod plan;
@@ -21,7 +22,8 @@ use crate::definition::{Diagnostics, HostConfig};
 use crate::model::Strategy;
 use crate::{Error, Host};
 
-use output::{Output, clean};
+use clean::clean;
+use output::Output;
 
 /// Runs deployment pipelines whose platform providers are sandboxed WebAssembly
 /// components.
@@ -206,15 +208,16 @@ pub fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {
-            // Asking for help is no mistake.
-            let exit = if error.use_stderr() {
-                Exit::BadInput
-            } else {
-                Exit::Success
-            };
-            // Nothing is left to say it to if the terminal is gone.
-            let _ = error.print();
-            return exit.into();
+            let printed = error.print();
+            if error.use_stderr() {
+                // Where errors go can't be written: there is nothing left to say
+                // that to.
+                return Exit::BadInput.into();
+            }
+            // Asking for help is no mistake; losing it is one.
+            let output = Output::new(Format::Text, When::Auto, None);
+            output.judge(printed);
+            return output.exit(Exit::Success).into();
         }
     };
     let output = Output::new(cli.output, cli.color, cli.config.as_deref());
@@ -240,14 +243,11 @@ pub fn main() -> ExitCode {
     // The store is closed with the last task that has it; what still blocks a
     // thread must not keep the program from ending.
     runtime.shutdown_timeout(std::time::Duration::from_secs(1));
-    match done {
-        Ok(_) if output.has_failed() => Exit::HostFailed.into(),
-        Ok(exit) => exit.into(),
-        Err(error) => {
-            output.failure(&error);
-            exit_of(&error).into()
-        }
-    }
+    let exit = done.unwrap_or_else(|error| {
+        output.failure(&error);
+        exit_of(&error)
+    });
+    output.exit(exit).into()
 }
 
 async fn run(cli: &Cli, output: &Output) -> Result<Exit, Error> {
@@ -278,7 +278,8 @@ async fn working(cli: &Cli, output: &Output) -> Result<Host, Error> {
     let host = host(cli, output).await?;
     for plugin in host.plugins().await?.kept_out() {
         let file = clean(plugin.file);
-        output.warning(&format!("kept out: {file} {}", plugin.reason));
+        let reason = clean(plugin.reason);
+        output.warning(&format!("kept out: {file} {reason}"));
     }
     Ok(host)
 }

@@ -14,7 +14,8 @@ use crate::definition::{Diagnostic, Diagnostics, Severity};
 use crate::model::{self, DeploymentStatus, StageStatus};
 use crate::{Error, PlanFailure};
 
-use super::{Format, When};
+use super::clean::{clean, harmless, harmless_json};
+use super::{Exit, Format, When};
 
 /// A colour of the terminal's own palette, so that it fits light and dark.
 #[derive(Clone, Copy, Debug)]
@@ -70,7 +71,7 @@ impl Output {
             colour_errors: wanted(io::stderr().is_terminal()),
             terminal: terminal && !json,
             command: match config {
-                Some(file) => format!("stagewright --config {}", file.display()),
+                Some(file) => format!("stagewright --config {}", as_argument(file)),
                 None => "stagewright".to_owned(),
             },
             closed: Arc::default(),
@@ -88,9 +89,14 @@ impl Output {
         self.closed.load(Ordering::Relaxed)
     }
 
-    /// Whether something that was to be printed is lost.
-    pub(super) fn has_failed(&self) -> bool {
-        self.failed.load(Ordering::Relaxed)
+    /// How the program ends: as it would, unless something that was to be printed
+    /// is lost.
+    pub(super) fn exit(&self, exit: Exit) -> Exit {
+        if self.failed.load(Ordering::Relaxed) {
+            Exit::HostFailed
+        } else {
+            exit
+        }
     }
 
     pub(super) fn is_json(&self) -> bool {
@@ -115,9 +121,13 @@ impl Output {
         if self.is_closed() {
             return;
         }
-        let written = io::stdout()
-            .lock()
-            .write_all(format!("{text}\n").as_bytes());
+        let text = format!("{text}\n");
+        let written = io::stdout().lock().write_all(harmless(&text).as_bytes());
+        self.judge(written);
+    }
+
+    /// Notes what became of something that was written to the standard output.
+    pub(super) fn judge(&self, written: io::Result<()>) {
         match written {
             Ok(()) => {}
             // Whoever read the output has what it wanted; what is being done is
@@ -136,7 +146,7 @@ impl Output {
     /// Prints a value as one line of JSON.
     pub(super) fn json(&self, value: &impl Serialize) {
         match serde_json::to_string(value) {
-            Ok(text) => self.line(text),
+            Ok(text) => self.line(harmless_json(&text)),
             Err(error) => self.error(&format!("a result could not be written as JSON: {error}")),
         }
     }
@@ -329,18 +339,17 @@ fn paint(colours: bool, colour: Colour, text: impl Display) -> String {
     }
 }
 
-/// A text that others wrote, on one line and without what would steer a terminal:
-/// who may commit may not write on the operator's screen.
-pub(super) fn clean(text: impl Display) -> String {
-    let steers =
-        |c: char| c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    text.to_string()
-        .chars()
-        .map(|c| if steers(c) { ' ' } else { c })
-        .collect()
+/// A path as one argument of a shell.
+fn as_argument(path: &Path) -> String {
+    let text = path.display().to_string();
+    let plain = |c: char| c.is_alphanumeric() || "-_./+,:@%=".contains(c);
+    if !text.is_empty() && text.chars().all(plain) {
+        return text;
+    }
+    format!("'{}'", text.replace('\'', r"'\''"))
 }
 
 fn complain(text: &str) {
     // There is nowhere left to say that this failed.
-    let _ = io::stderr().lock().write_all(text.as_bytes());
+    let _ = io::stderr().lock().write_all(harmless(text).as_bytes());
 }

@@ -5,7 +5,8 @@ use serde_json::json;
 use crate::model::{Deployment, Stage};
 use crate::{Error, Host, Request};
 
-use super::output::{Cell, Colour, Output, clean, line_colour};
+use super::clean::clean;
+use super::output::{Cell, Colour, Output, line_colour};
 use super::{DeployArgs, Exit};
 
 pub(super) async fn plan(host: &Host, args: &DeployArgs, output: &Output) -> Result<Exit, Error> {

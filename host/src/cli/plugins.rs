@@ -4,7 +4,8 @@ use crate::model::Capability;
 use crate::{Error, Host, Serving};
 
 use super::Exit;
-use super::output::{Cell, Colour, Output, clean};
+use super::clean::clean;
+use super::output::{Cell, Colour, Output};
 
 pub(super) async fn list(host: &Host, output: &Output) -> Result<Exit, Error> {
     let fleet = host.plugins().await?;
@@ -30,7 +31,7 @@ pub(super) async fn list(host: &Host, output: &Output) -> Result<Exit, Error> {
     for plugin in kept_out {
         output.line("");
         let file = output.paint(Colour::Red, clean(plugin.file));
-        output.line(format!("kept out: {file} {}", plugin.reason));
+        output.line(format!("kept out: {file} {}", clean(plugin.reason)));
     }
     Ok(Exit::Success)
 }

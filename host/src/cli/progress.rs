@@ -8,6 +8,7 @@ use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::model::{StageId, StageStatus};
 
+use super::clean::clean;
 use super::output::Output;
 
 /// The lines at the bottom; nothing where no person looks.
@@ -39,13 +40,13 @@ impl Progress {
             line.enable_steady_tick(Duration::from_millis(100));
             line
         });
-        line.set_prefix(format!("{label} {status}"));
+        line.set_prefix(clean(format!("{label} {status}")));
     }
 
     /// Shows a text beside a stage.
     pub(super) fn note(&self, id: &StageId, text: &str) {
         if let Some(line) = self.stages.get(id) {
-            line.set_message(text.to_owned());
+            line.set_message(clean(text));
         }
     }
 
