@@ -9,7 +9,7 @@ mod recorder;
 use std::path::PathBuf;
 
 pub use call::Scene;
-pub use program::{Ended, Running};
+pub use program::{Ended, Reader, Running};
 pub use project::{Gate, Project, indented};
 pub use recorder::Recorder;
 

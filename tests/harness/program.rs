@@ -4,11 +4,11 @@
 //! far beyond any sane duration keeps a hung program from hanging the tests.
 
 use std::fmt;
+use std::fs::OpenOptions;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::thread::JoinHandle;
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
@@ -28,6 +28,17 @@ fn program() -> PathBuf {
     path
 }
 
+/// Who reads the program's standard output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reader {
+    /// The test, to its end.
+    Test,
+    /// The test, so many lines of it; then the pipe is closed, as `head` does.
+    Head(usize),
+    /// A disk that is full.
+    FullDisk,
+}
+
 /// The program while it runs. It is killed when this is dropped.
 #[derive(Debug)]
 pub struct Running {
@@ -35,7 +46,7 @@ pub struct Running {
     command: String,
     lines: Receiver<String>,
     seen: Vec<String>,
-    stderr: Option<JoinHandle<String>>,
+    stderr: Receiver<String>,
 }
 
 /// How the program ended, and all that it wrote.
@@ -52,8 +63,26 @@ pub struct Ended {
 
 impl Running {
     /// Starts the program in a directory.
-    pub(crate) fn start(directory: &Path, arguments: &[&str]) -> Self {
-        let mut child = Command::new(program())
+    pub(crate) fn start(directory: &Path, arguments: &[&str], reader: Reader) -> Self {
+        Self::spawn(Command::new(program()), directory, arguments, reader)
+    }
+
+    /// Starts the program by another one, which is given its path and arguments
+    /// as its own last ones.
+    pub(crate) fn start_by(by: &[&str], directory: &Path, arguments: &[&str]) -> Self {
+        let mut command = Command::new(by[0]);
+        command.args(&by[1..]).arg(program());
+        Self::spawn(command, directory, arguments, Reader::Test)
+    }
+
+    fn spawn(mut command: Command, directory: &Path, arguments: &[&str], reader: Reader) -> Self {
+        let stdout = if reader == Reader::FullDisk {
+            let full = OpenOptions::new().write(true).open("/dev/full");
+            Stdio::from(full.expect("the system has one"))
+        } else {
+            Stdio::piped()
+        };
+        let mut child = command
             .args(arguments)
             .current_dir(directory)
             .env_remove("STAGEWRIGHT_CONFIG")
@@ -62,32 +91,46 @@ impl Running {
             // A panic would show all of itself, and `end` looks for that.
             .env("RUST_BACKTRACE", "1")
             .stdin(Stdio::null())
-            .stdout(Stdio::piped())
+            .stdout(stdout)
             .stderr(Stdio::piped())
             .spawn()
             .expect("the program starts");
-        let stdout = child.stdout.take().expect("a pipe");
-        let mut stderr = child.stderr.take().expect("a pipe");
         let (sender, lines) = channel();
+        let most = match reader {
+            Reader::Head(lines) => lines,
+            Reader::Test | Reader::FullDisk => usize::MAX,
+        };
+        let stdout = child.stdout.take();
         std::thread::spawn(move || {
-            for line in BufReader::new(stdout).lines() {
+            for line in stdout
+                .into_iter()
+                .flat_map(|o| BufReader::new(o).lines())
+                .take(most)
+            {
                 let line = line.expect("the output is text");
                 if sender.send(line).is_err() {
                     break;
                 }
             }
+            // The pipe is closed by now: who waits for the end of the lines can
+            // count on that.
+            drop(sender);
         });
-        let stderr = std::thread::spawn(move || {
+        let mut pipe = child.stderr.take().expect("a pipe");
+        let (sender, stderr) = channel();
+        std::thread::spawn(move || {
             let mut bytes = Vec::new();
-            stderr.read_to_end(&mut bytes).expect("a pipe can be read");
-            String::from_utf8(bytes).expect("the errors are text")
+            pipe.read_to_end(&mut bytes).expect("a pipe can be read");
+            let text = String::from_utf8(bytes).expect("the errors are text");
+            // Nobody may wait for it any more.
+            let _ = sender.send(text);
         });
         Self {
             child,
             command: format!("stagewright {}", arguments.join(" ")),
             lines,
             seen: Vec::new(),
-            stderr: Some(stderr),
+            stderr,
         }
     }
 
@@ -107,6 +150,11 @@ impl Running {
         }
     }
 
+    /// Waits until nobody reads the output any more.
+    pub fn unread(&mut self) {
+        while self.next_line().is_some() {}
+    }
+
     /// Sends the program what Ctrl-C sends.
     pub fn interrupt(&self) {
         self.signal(Signal::INT);
@@ -115,6 +163,11 @@ impl Running {
     /// Sends the program what a service manager sends to stop it.
     pub fn terminate(&self) {
         self.signal(Signal::TERM);
+    }
+
+    /// Sends the program what it is sent when its terminal goes.
+    pub fn hang_up(&self) {
+        self.signal(Signal::HUP);
     }
 
     fn signal(&self, signal: Signal) {
@@ -131,11 +184,12 @@ impl Running {
     /// Waits for the end.
     pub fn end(mut self) -> Ended {
         while self.next_line().is_some() {}
+        let stderr = self.stderr();
         let status = self.child.wait().expect("it is a child of the test");
         let ended = Ended {
             code: status.code(),
             stdout: self.seen.iter().map(|line| format!("{line}\n")).collect(),
-            stderr: self.stderr(),
+            stderr,
             command: std::mem::take(&mut self.command),
         };
         let panic = |line: &str| {
@@ -153,19 +207,22 @@ impl Running {
                 Some(line)
             }
             Err(RecvTimeoutError::Disconnected) => None,
-            Err(RecvTimeoutError::Timeout) => panic!(
-                "{} hangs; so far it wrote:\n{}",
-                self.command,
-                self.seen.join("\n")
-            ),
+            Err(RecvTimeoutError::Timeout) => self.hangs(),
         }
     }
 
-    fn stderr(&mut self) -> String {
-        let reader = self.stderr.take();
-        reader.map_or_else(String::new, |reader| {
-            reader.join().expect("reading does not panic")
-        })
+    /// All of the standard error, which is there at the end.
+    fn stderr(&self) -> String {
+        match self.stderr.recv_timeout(GUARD) {
+            Ok(text) => text,
+            Err(RecvTimeoutError::Disconnected) => panic!("the errors could not be read"),
+            Err(RecvTimeoutError::Timeout) => self.hangs(),
+        }
+    }
+
+    fn hangs(&self) -> ! {
+        let lines = self.seen.join("\n");
+        panic!("{} hangs; so far it wrote:\n{lines}", self.command)
     }
 }
 

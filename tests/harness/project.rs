@@ -9,7 +9,7 @@ use std::process::Command;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::{Ended, Running, component_path};
+use crate::{Ended, Reader, Running, component_path};
 
 /// A directory that the program is started in.
 #[derive(Debug)]
@@ -129,7 +129,18 @@ impl Project {
 
     /// Starts the program.
     pub fn start(&self, arguments: &[&str]) -> Running {
-        Running::start(self.root.path(), arguments)
+        self.start_for(Reader::Test, arguments)
+    }
+
+    /// Starts the program, with somebody who reads its output.
+    pub fn start_for(&self, reader: Reader, arguments: &[&str]) -> Running {
+        Running::start(self.root.path(), arguments, reader)
+    }
+
+    /// Starts the program by another one, such as `env`, which is given the
+    /// program and its arguments after its own.
+    pub fn start_by(&self, by: &[&str], arguments: &[&str]) -> Running {
+        Running::start_by(by, self.root.path(), arguments)
     }
 
     /// Runs the program to its end.

@@ -195,3 +195,108 @@ plugins:
         ]
     );
 }
+
+#[test]
+fn a_granted_directory_that_is_missing_is_bad_input_with_the_line_of_the_grant() {
+    let project = Project::with(&["site"]);
+    project.write(
+        "stagewright.yaml",
+        "
+plugins:
+  site:
+    deployTargets: [{ name: local, config: { directory: /www } }]
+    allow:
+      filesystem:
+        - { host: www, guest: /www, access: read-write }
+",
+    );
+    project
+        .write("app/index.html", "hello")
+        .write("app/app.yaml", SITE);
+    let www = project.path("www");
+    for command in ["check", "plan", "run"] {
+        let refused = project.run(&[command, "app/app.yaml"]).exits(2);
+        let refused = refused
+            .complains("stagewright.yaml:7:")
+            .complains("www, which plugin `site` is granted, is not there")
+            .complains("help: make it, or correct the path");
+        assert_eq!(refused.stderr.matches("error:").count(), 1, "{refused}");
+    }
+    project.write("www", "a file");
+    project
+        .run(&["run", "app/app.yaml"])
+        .exits(2)
+        .complains("stagewright.yaml:7:")
+        .complains("is no directory");
+    project
+        .run(&["deployments"])
+        .exits(0)
+        .says("no deployments");
+    // Another plugin's application does not need it.
+    project.add_plugin("wait", "plugins/wait.wasm");
+    project.pipeline("- { name: WAIT, with: { duration: 10ms } }\n");
+    project.run(&["run", "app.yaml"]).exits(0);
+    fs::remove_file(&www).unwrap();
+    fs::create_dir(&www).unwrap();
+    project.run(&["run", "app/app.yaml"]).exits(0);
+}
+
+/// The advice on each capability that the probe asks for.
+fn advice(log: &[String]) -> Vec<&str> {
+    let lines = log
+        .iter()
+        .filter_map(|line| line.split_once(" to grant it, add "));
+    lines
+        .map(|(_, rest)| rest.split_once(" to ").expect("and where").0)
+        .collect()
+}
+
+#[test]
+fn what_to_grant_is_told_after_a_plugins_own_error_and_after_no_other() {
+    let project = Project::with(&["probe"]);
+    let missing = [
+        "`plugins.probe.allow.commands`",
+        "`plugins.probe.allow.env`",
+        "`plugins.probe.allow.filesystem`",
+    ];
+    let config = |limits: &str, allow: &str| {
+        let text = format!("plugins: {{ probe: {{ {limits}allow: {{ {allow} }} }} }}\n");
+        project.write("stagewright.yaml", text);
+    };
+    let failed = |step: &str, timeout: &str| {
+        project.application(&format!(
+            "planner: {{ alwaysUsePipeline: true }}\npipeline:\n  stages:\n    \
+             - {{ name: PROBE, {timeout}with: {{ do: [{step}] }} }}\n"
+        ));
+        project.run(&["run", "app.yaml"]).exits(1);
+        project.log(id(&project.newest()), "1")
+    };
+    config("", "");
+    // Of its own accord: it may have missed any of them.
+    for step in ["{ fail: it is not there }", "unknown-step"] {
+        let log = failed(step, "");
+        assert_eq!(advice(&log), missing, "{step}: {log:?}");
+    }
+    // Broken down, ended, or badly configured: a grant would not have helped.
+    config("limits: { memory: 64MiB }, ", "");
+    for (step, timeout) in [
+        ("{ panic: these very words }", ""),
+        ("{ exit: 3 }", ""),
+        ("{ alloc: 1000 }", ""),
+        ("spin", "timeout: 1s, "),
+        ("{ invalid-config: /do }", ""),
+    ] {
+        let log = failed(step, timeout);
+        assert_eq!(advice(&log), [""; 0], "{step}: {log:?}");
+    }
+    // What was granted was not missing, nor is anything when all goes well.
+    config("", "commands: [/bin/sh], env: [HOME]");
+    let log = failed("{ fail: it is not there }", "");
+    assert_eq!(advice(&log), missing[2..], "{log:?}");
+    project.application(
+        "planner: { alwaysUsePipeline: true }\npipeline: { stages: [{ name: PROBE }] }\n",
+    );
+    project.run(&["run", "app.yaml"]).exits(0);
+    let log = project.log(id(&project.newest()), "1");
+    assert_eq!(advice(&log), [""; 0], "{log:?}");
+}

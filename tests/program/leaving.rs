@@ -9,7 +9,7 @@ use crate::{course, id};
 
 /// A project whose script says `begun` and waits at a gate; the stage after it
 /// says `next`.
-fn gated(gate: &Gate, limits: &str) -> Project {
+pub(crate) fn gated(gate: &Gate, limits: &str) -> Project {
     let project = Project::with(&["script"]);
     project.write(
         "stagewright.yaml",
@@ -25,7 +25,7 @@ fn gated(gate: &Gate, limits: &str) -> Project {
 }
 
 /// What `run` says of a deployment that it leaves.
-fn left(ended: Ended, status: &str) -> Value {
+pub(crate) fn left(ended: Ended, status: &str) -> Value {
     let ended = ended.exits(5).says(&format!("is left {status}"));
     let ended = ended.says("go on with `stagewright work --until-idle`");
     let shown = "look at it with `stagewright show ";

@@ -148,3 +148,55 @@ fn a_log_can_neither_move_the_cursor_nor_forge_a_line_of_the_host() {
     let run = run.says("1 SCRIPT_RUN | 2 SCRIPT_RUN succeeded");
     assert!(!run.stdout.contains('\r') && !run.stdout.contains('\u{7}'));
 }
+
+const AGAIN: &str = "attempt 2, since the host was gone";
+const DONE: &str = "The script exited with code 0";
+
+#[test]
+fn a_log_shows_where_a_new_attempt_begins() {
+    let gate = Gate::new();
+    let project = Project::with(&["script"]);
+    let marker = project.path("marker");
+    project.grant_shell().pipeline(&format!(
+        "- name: SCRIPT_RUN\n  with:\n    run: |\n      \
+         if [ -e '{0}' ]; then echo again; exit; fi\n      touch '{0}'\n      \
+         echo once\n      {1}\n",
+        marker.display(),
+        gate.wait()
+    ));
+    let mut run = project.start(&["run", "app.yaml"]);
+    run.line_with("| once");
+    run.kill();
+    project.run(&["work", "--until-idle"]).exits(0);
+    let id = id(&project.newest()).to_owned();
+    let one = project.run(&["logs", &id, "1"]).exits(0);
+    let lines: Vec<&str> = one.stdout.lines().collect();
+    assert_eq!(lines, ["once", AGAIN, "again", DONE]);
+    let all = project.run(&["logs", &id]).exits(0);
+    let all = all.says(&format!("1 SCRIPT_RUN | {AGAIN}\n1 SCRIPT_RUN | again\n"));
+    assert_eq!(all.stdout.matches(AGAIN).count(), 1, "{all}");
+    // For programs it is in each line.
+    let lines = project.log_lines(&id, "1");
+    let attempts: Vec<_> = lines.iter().map(|line| line["attempt"].as_u64()).collect();
+    assert_eq!(attempts, [Some(1), Some(2), Some(2)]);
+}
+
+#[test]
+fn a_new_attempt_shows_even_if_the_one_before_it_said_nothing() {
+    let mut gate = Gate::new();
+    let project = Project::with(&["script"]);
+    project.grant_shell().pipeline(&format!(
+        "- name: SCRIPT_RUN\n  with: {{ run: \"{}; echo again\" }}\n",
+        gate.wait()
+    ));
+    let mut run = project.start(&["run", "app.yaml"]);
+    run.line_with("1 SCRIPT_RUN running");
+    run.kill();
+    // The script of the host that was killed may still be there.
+    gate.open();
+    gate.open();
+    project.run(&["work", "--until-idle"]).exits(0);
+    let one = project.run(&["logs", id(&project.newest()), "1"]).exits(0);
+    let lines: Vec<&str> = one.stdout.lines().collect();
+    assert_eq!(lines, [AGAIN, "again", DONE]);
+}

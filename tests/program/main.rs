@@ -3,11 +3,14 @@
 
 mod bad_input;
 mod check;
+mod commits;
 mod embedding;
 mod grants;
+mod hangup;
 mod json;
 mod leaving;
 mod logs;
+mod output;
 mod plan_errors;
 mod planning;
 mod reports;

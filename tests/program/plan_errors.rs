@@ -45,6 +45,24 @@ fn a_plan_that_fails_ends_the_deployment_with_the_plugins_words_in_its_reason_an
         .says("would not wait at all");
 }
 
+#[test]
+fn an_option_of_the_wrong_type_is_shown_with_what_its_schema_says_of_it() {
+    let project = Project::with(&["wait"]);
+    project.pipeline("- name: WAIT\n  with:\n    duration: 10\n");
+    project
+        .run(&["check", "app.yaml"])
+        .exits(2)
+        .complains("app.yaml:9:21: error: the options of WAIT: `duration` is a number")
+        .complains("9 |           duration: 10\n  |                     ^^\n")
+        .complains("= help: How long to wait, such as `30s`, `10m` or `1h30m`; more than zero\n");
+    project.pipeline("- { name: WAIT, with: {} }\n");
+    project
+        .run(&["check", "app.yaml"])
+        .exits(2)
+        .complains("`duration` is missing")
+        .complains("= help: How long to wait");
+}
+
 /// A host whose plugin `probe` does this whenever it plans.
 fn probing(step: &str, limits: &str) -> Project {
     let project = Project::with(&["probe"]);
@@ -92,4 +110,32 @@ fn what_a_plugin_says_while_planning_is_shown_with_the_plan_and_kept_with_the_de
         .says("plan | looked around");
     let log = project.log(id(&project.newest()), "plan");
     assert_eq!(log[0], "looked around");
+}
+
+#[test]
+fn a_planning_under_which_its_host_dies_is_begun_as_often_as_the_limit_says_and_fails() {
+    for (attempts, times) in [(1, "once"), (2, "2 times")] {
+        let limits = format!("limits: {{ attempts: {attempts}, planTimeout: 1h }}\n");
+        let project = probing("{ log: looking around }, spin", &limits);
+        let mut host = project.start(&["run", "app.yaml"]);
+        host.line_with("plan | looking around");
+        let newest = project.newest();
+        let id = id(&newest);
+        assert_eq!(newest["status"], "planning");
+        let mut follower = project.start(&["logs", id, "plan", "--follow"]);
+        follower.line_with("looking around");
+        for _ in 1..attempts {
+            host.kill();
+            host = project.start(&["work"]);
+            follower.line_with("looking around");
+        }
+        host.kill();
+        project.run(&["work", "--until-idle"]).exits(0);
+        let failed = project.show(id);
+        assert_eq!(failed["status"], "failed");
+        let reason = format!("its host died {times} while planning it");
+        assert_eq!(failed["reason"], reason);
+        let log = follower.end().exits(0).stdout;
+        assert_eq!(log.matches("looking around").count(), attempts, "{log}");
+    }
 }

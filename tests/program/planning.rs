@@ -224,6 +224,28 @@ fn a_bad_commit_pattern_is_an_error_with_its_line() {
 }
 
 #[test]
+fn an_empty_commit_pattern_which_would_match_everything_is_an_error_with_its_line() {
+    let project = Project::with(&["wait"]);
+    for key in ["pipeline", "quickSync"] {
+        for command in [&["check"][..], &["check", "--structure"], &["plan"]] {
+            project.application(&format!("commitMatcher:\n  {key}: ''\n"));
+            let refused = project.run(&[command, &["app.yaml"]].concat()).exits(2);
+            refused
+                .complains(&format!("app.yaml:6:{}: error:", 5 + key.len() + 2))
+                .complains(&format!("commitMatcher.{key}` is empty"))
+                .complains("remove the key, or write what is to match");
+        }
+    }
+    // A key without a value counts as left out.
+    project.application("commitMatcher:\n  pipeline:\nplugins: {}\n");
+    let left_out = project.run(&["check", "--structure", "app.yaml"]);
+    assert!(
+        !left_out.stderr.contains("is empty, and would"),
+        "{left_out}"
+    );
+}
+
+#[test]
 fn what_is_planned_is_stored_nowhere() {
     let project = Project::with(&["probe"]);
     project.application(PROBE).plan(&[]);

@@ -10,7 +10,7 @@ use stagewright_tests::Ended;
 
 /// Demands one error and nothing else.
 #[track_caller]
-fn one_error(ended: Ended, code: i32) -> Ended {
+pub(crate) fn one_error(ended: Ended, code: i32) -> Ended {
     let ended = ended.exits(code);
     assert_eq!(ended.stdout, "", "{ended} wrote a result");
     let errors = ended.stderr.matches("error:").count();
