@@ -1,7 +1,7 @@
 //! The program: commands for people, over [`Host`].
 //!
 //! For people by default: colour and progress on a terminal only, plain text
-//! when piped; `--output json` for programs. Exit codes are in [`Exit`].
+//! when piped; `--output json` for programs. Exit codes are in `Exit`.
 
 mod check;
 mod clean;

@@ -3,7 +3,7 @@
 //!
 //! Everything here is a pure function. [`apply`] takes a deployment, an event
 //! and the time, and gives the [`Change`] to store; [`next`] says what there is
-//! to do; [`plan::assemble`] makes stages of what plugins planned. Nothing here
+//! to do; [`plan`] makes stages of what plugins planned. Nothing here
 //! does IO, reads a clock or draws a random number, so a history can be replayed
 //! and a million of them tried.
 //!
