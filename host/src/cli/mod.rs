@@ -11,6 +11,7 @@ mod plan;
 mod plugins;
 mod progress;
 mod run;
+mod signals;
 mod work;
 
 use std::path::PathBuf;

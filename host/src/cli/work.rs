@@ -5,7 +5,7 @@ use crate::store::Filter;
 use crate::{Error, Host};
 
 use super::output::Output;
-use super::run::on_interrupt;
+use super::signals::on_interrupt;
 use super::{Exit, WorkArgs, history};
 
 pub(super) async fn work(host: &Host, args: &WorkArgs, output: &Output) -> Result<Exit, Error> {

@@ -13,6 +13,8 @@ mod manifest;
 mod registered;
 mod registry;
 mod schema;
+#[cfg(test)]
+mod schema_tests;
 
 pub use self::bind::PluginEntry;
 pub use self::directory::DirectoryError;
