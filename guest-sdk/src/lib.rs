@@ -135,7 +135,7 @@ pub use input::{
     StageRequest, Trigger,
 };
 pub use manifest::{Capability, Loss, Manifest};
-pub use outcome::{Outcome, Status, TargetResult, TargetStatus};
+pub use outcome::{Outcome, Status, TargetResult, TargetStatus, Wake};
 pub use plan::{Decision, Operation, PlannedStage, RequestedStage, Strategy, Version};
 pub use plugin::{Executor, NoConfig, Planner, Plugin};
 pub use scalar::Scalar;

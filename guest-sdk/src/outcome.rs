@@ -35,9 +35,19 @@ pub enum Status {
     Skipped(String),
     /// The pipeline ends here, as a success; why.
     Exited(String),
-    /// It waits until then. The instance is dropped and the stage called again in
-    /// its next turn.
-    Suspended(Timestamp),
+    /// It waits until one of these comes true. The instance is dropped and the
+    /// stage called again in its next turn.
+    Suspended(Vec<Wake>),
+}
+
+/// What ends a suspension.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wake {
+    /// A time.
+    At(Timestamp),
+    /// The first command to the stage with a greater number than this: see
+    /// `commands`.
+    Command(u64),
 }
 
 impl Outcome {
@@ -65,7 +75,12 @@ impl Outcome {
     /// from its beginning: keep in [`state`](crate::state) what it must remember.
     /// A time that is past is due a second after this turn.
     pub fn suspend_until(at: Timestamp) -> Self {
-        Self::from(Status::Suspended(at))
+        Self::suspend([Wake::At(at)])
+    }
+
+    /// The stage waits until the first of these; at least one.
+    pub fn suspend(wakes: impl IntoIterator<Item = Wake>) -> Self {
+        Self::from(Status::Suspended(wakes.into_iter().collect()))
     }
 
     /// The same, for so long from now.
@@ -111,6 +126,24 @@ impl From<Status> for Outcome {
     }
 }
 
+impl From<Wake> for contract::Wake {
+    fn from(wake: Wake) -> Self {
+        match wake {
+            Wake::At(at) => Self::At(at.as_millis()),
+            Wake::Command(after) => Self::Command(after),
+        }
+    }
+}
+
+impl From<contract::Wake> for Wake {
+    fn from(wake: contract::Wake) -> Self {
+        match wake {
+            contract::Wake::At(at) => Self::At(Timestamp::from_millis(at)),
+            contract::Wake::Command(after) => Self::Command(after),
+        }
+    }
+}
+
 impl From<Outcome> for contract::Outcome {
     fn from(outcome: Outcome) -> Self {
         Self {
@@ -119,8 +152,8 @@ impl From<Outcome> for contract::Outcome {
                 Status::Failed(reason) => contract::Status::Failed(reason),
                 Status::Skipped(reason) => contract::Status::Skipped(reason),
                 Status::Exited(reason) => contract::Status::Exited(reason),
-                Status::Suspended(at) => {
-                    contract::Status::Suspended(vec![contract::Wake::At(at.as_millis())])
+                Status::Suspended(wakes) => {
+                    contract::Status::Suspended(wakes.into_iter().map(Into::into).collect())
                 }
             },
             targets: outcome.targets,

@@ -1,7 +1,8 @@
 //! What can go wrong, as an embedder sees it.
 
 use crate::definition::Diagnostics;
-use crate::runner::{PlanFailure, RunError};
+use crate::lifecycle::Rejected;
+use crate::runner::{PlanFailure, RunError, TransitionError};
 use crate::source::SourceError;
 use crate::store::StoreError;
 
@@ -24,6 +25,10 @@ pub enum Error {
     /// There are no plugins to work with. The text says what to do.
     #[error("{0}")]
     Plugins(String),
+    /// What someone wanted to do to a deployment does not fit where it stands, or
+    /// is not theirs to do.
+    #[error(transparent)]
+    Refused(#[from] Rejected),
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -41,6 +46,7 @@ impl Error {
                 | Self::Input(_)
                 | Self::Plan(_)
                 | Self::Plugins(_)
+                | Self::Refused(_)
                 | Self::Source(SourceError::Invalid(_))
         )
     }
@@ -53,6 +59,15 @@ impl From<RunError> for Error {
             RunError::Source(error) => Self::Source(error),
             RunError::Unknown(_) => Self::Input(error.to_string()),
             RunError::Broken(_) => Self::Host(error.to_string()),
+        }
+    }
+}
+
+impl From<TransitionError> for Error {
+    fn from(error: TransitionError) -> Self {
+        match error {
+            TransitionError::Rejected(rejected) => Self::Refused(rejected),
+            TransitionError::Run(error) => error.into(),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! What an embedder holds: a [`Host`], and a [`Run`] for each deployment that it
 //! started.
 
+use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError};
 
@@ -8,19 +9,24 @@ use futures_util::stream::{BoxStream, Stream, StreamExt, TryStreamExt};
 use tokio::sync::{OnceCell, watch};
 use tokio::task::{AbortHandle, JoinHandle};
 
-use crate::definition::{Application, Diagnostics, HostConfig, Severity, Source as Text};
+use crate::backup::backup;
+use crate::definition::{
+    self, Application, Built, Diagnostics, HostConfig, Severity, Source as Text,
+};
 use crate::error::Error;
 use crate::fleet::Fleet;
-use crate::lifecycle::Plan;
+use crate::lifecycle::{self, Plan, Waiting};
 use crate::logs;
 use crate::model::{
-    self, Deployment, DeploymentId, DeploymentStatus, Event, LogLine, Plugin, PluginKey, Revision,
-    StageId, Strategy, Trigger,
+    self, CommandKind, Deployment, DeploymentId, DeploymentStatus, Event, LogLine, Plugin,
+    PluginKey, Revision, StageId, Strategy, Trigger,
 };
 use crate::runner::wiring::{Wiring, declares};
-use crate::runner::{CallLog, Parked, RunError, Runner, Stop, new_deployment_id, now};
+use crate::runner::{
+    CallLog, Parked, RunError, Runner, Stop, crash, new_deployment_id, now, transition,
+};
 use crate::source::{Fetched, LocalSources, Sources, Wanted};
-use crate::store::{Filter, LogKey, SqliteStore, Store, files_directory};
+use crate::store::{Filter, Keep, LogKey, SqliteStore, Store, files_directory};
 
 /// A host: plugins, a store, and what drives deployments. Cheap to clone; several
 /// may live in one process.
@@ -47,11 +53,13 @@ struct Engine {
     fleet: Arc<Fleet>,
     runner: Arc<Runner>,
     heartbeat: AbortHandle,
+    cancels: AbortHandle,
 }
 
 impl Drop for Engine {
     fn drop(&mut self) {
         self.heartbeat.abort();
+        self.cancels.abort();
     }
 }
 
@@ -69,8 +77,11 @@ pub struct HostBuilder {
 /// What is to be deployed.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// The application file.
+    /// The application file; for an application that is built in code, where it
+    /// would be.
     pub file: PathBuf,
+    /// The application, if it is built in code.
+    pub built: Option<Built>,
     /// The commit to take the application and its files from, as git names it:
     /// a hash, a branch, a tag. None for the file's directory as it stands.
     pub commit: Option<String>,
@@ -85,9 +96,23 @@ impl Request {
     pub fn new(file: impl Into<PathBuf>) -> Self {
         Self {
             file: file.into(),
+            built: None,
             commit: None,
             strategy: None,
             commander: None,
+        }
+    }
+
+    /// To deploy an application that is built in code, with the files of a
+    /// directory. It is told apart from others in the same directory by its name.
+    pub fn of(application: Built, directory: impl Into<PathBuf>) -> Self {
+        let file = directory
+            .into()
+            .join(application.name())
+            .with_extension("built");
+        Self {
+            built: Some(application),
+            ..Self::new(file)
         }
     }
 
@@ -111,6 +136,18 @@ impl Request {
         self.commander = Some(name.into());
         self
     }
+}
+
+/// Who wishes that a deployment should not go on, and how.
+#[derive(Clone, Debug)]
+pub struct Cancel {
+    /// Who; none when something automatic does.
+    pub by: Option<String>,
+    /// Why; may be empty.
+    pub why: String,
+    /// Whether what had started is to be undone. Without, a rollback that runs
+    /// already is stopped too.
+    pub rollback: bool,
 }
 
 /// How a deployment would go.
@@ -287,7 +324,9 @@ impl Host {
     /// When the definition is wrong, or the store fails.
     pub async fn submit(&self, request: &Request) -> Result<(Deployment, Diagnostics), Error> {
         let (deployment, warnings) = self.prepare(request).await?;
+        crash::before("submitted");
         self.inner.store.create(&deployment).await?;
+        crash::after("submitted");
         Ok((deployment, warnings))
     }
 
@@ -298,6 +337,89 @@ impl Host {
     pub async fn deploy(&self, request: &Request) -> Result<Run, Error> {
         let (deployment, warnings) = self.submit(request).await?;
         self.follow(deployment.id, warnings).await
+    }
+
+    /// Goes on with a deployment that was left, and drives it to its end.
+    ///
+    /// # Errors
+    /// When there is no such deployment, or the store fails.
+    pub async fn resume(&self, id: &DeploymentId) -> Result<Run, Error> {
+        let deployment = self.deployment(id.as_str()).await?;
+        self.follow(deployment.id, Diagnostics::default()).await
+    }
+
+    /// Says that a deployment should not go on: at any moment until its end, while
+    /// it is queued or planned, between its stages or in one, suspended or while
+    /// it rolls back. Durable when this returns; whoever drives it stops what runs
+    /// and gives it the grace period.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] when it is at its end, or is being stopped already
+    /// (`already` says so).
+    pub async fn cancel(&self, id: &DeploymentId, cancel: &Cancel) -> Result<Deployment, Error> {
+        self.command(id, || lifecycle::Event::Cancelled {
+            by: cancel.by.clone(),
+            why: cancel.why.clone(),
+            rollback: cancel.rollback,
+        })
+        .await
+    }
+
+    /// Approves or skips a stage that is at work or suspended. Durable when this
+    /// returns.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] when the stage is none that people approve or skip, when
+    /// it has not started or is at its end, when this person may not, or when they
+    /// have done so already (`already` says so).
+    pub async fn act(
+        &self,
+        id: &DeploymentId,
+        stage: &StageId,
+        kind: CommandKind,
+        by: &str,
+    ) -> Result<Deployment, Error> {
+        self.command(id, || lifecycle::Event::Commanded {
+            stage: stage.clone(),
+            kind,
+            by: by.to_owned(),
+        })
+        .await
+    }
+
+    async fn command(
+        &self,
+        id: &DeploymentId,
+        event: impl Fn() -> lifecycle::Event,
+    ) -> Result<Deployment, Error> {
+        let done = transition(&*self.inner.store, id, |_| true, event).await?;
+        // It fits whatever it is, so there is one.
+        done.ok_or_else(|| Error::Input(format!("deployment {id} is gone")))
+    }
+
+    /// What a deployment waits for: for each part of it that is not at its end,
+    /// since when, and what would end it.
+    pub fn waiting(&self, deployment: &Deployment) -> Vec<Waiting> {
+        lifecycle::waiting(deployment, now())
+    }
+
+    /// The first unfinished deployment of the same application that was stored
+    /// before this one: it has to end first.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn ahead(&self, id: &DeploymentId) -> Result<Option<DeploymentId>, Error> {
+        Ok(self.inner.store.ahead(id).await?)
+    }
+
+    /// Copies the state as it is at one moment to a new directory, with the files
+    /// that it needs. Safe while deployments run. To go back to it, let
+    /// `stateFile` name the file of the same name in there.
+    ///
+    /// # Errors
+    /// When the directory is there already or can't be written.
+    pub async fn backup(&self, to: &Path) -> Result<(), Error> {
+        backup(&*self.inner.store, &self.inner.config.state_file, to).await
     }
 
     async fn follow(&self, id: DeploymentId, warnings: Diagnostics) -> Result<Run, Error> {
@@ -376,6 +498,15 @@ impl Host {
         crate::events::follow(self.inner.store.clone(), deployment, after)
     }
 
+    /// The number of the newest event of all, from which [`Host::events`] gives
+    /// what comes; 0 if there is none.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn newest_event(&self) -> Result<u64, Error> {
+        Ok(self.inner.store.newest_event().await?)
+    }
+
     /// The log of a stage, or of the plan, from a line on: what is stored, and
     /// with `follow` what comes until the stage's end.
     pub fn log(
@@ -451,14 +582,18 @@ impl Host {
                     inner.sources.clone(),
                     fleet.clone(),
                     inner.config.limits.clone(),
+                    keep(&inner.config.keep),
                     inner.scratch.clone(),
                 ));
                 runner.sweep().await?;
                 let heartbeat = tokio::spawn(runner.clone().keep_leases()).abort_handle();
+                let watching = runner.clone();
+                let cancels = tokio::spawn(async move { watching.watch_cancels().await });
                 Ok(Engine {
                     fleet,
                     runner,
                     heartbeat,
+                    cancels: cancels.abort_handle(),
                 })
             })
             .await
@@ -471,6 +606,7 @@ impl Host {
         let wanted = Wanted {
             file: request.file.clone(),
             commit: request.commit.clone(),
+            config: request.built.as_ref().map(Built::text),
             max_size: self.inner.config.limits.max_source_size.bytes(),
         };
         let fetched = self.inner.sources.fetch(&wanted).await?;
@@ -484,10 +620,20 @@ impl Host {
         let wiring = Wiring::new(&application, &**fleet).map_err(Error::Definition)?;
         warnings.extend(wiring.warnings);
         debug_assert!(warnings.iter().all(|w| w.severity == Severity::Warning));
+        // What a plan would start from now; a deployment that is queued learns it
+        // when its turn comes.
         let running = self.inner.store.last_success(&fetched.application).await?;
         let mut deployment = make(request, &application, fetched, text.text());
         deployment.running = running;
         Ok((deployment, warnings))
+    }
+}
+
+/// How much is kept, as the store takes it.
+fn keep(keep: &definition::Keep) -> Keep {
+    Keep {
+        deployments: keep.deployments.map(NonZeroU32::get),
+        logs: keep.logs.map(NonZeroU32::get),
     }
 }
 

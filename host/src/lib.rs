@@ -30,6 +30,7 @@
 //! holds on it, is told in `docs/architecture.md`.
 #![deny(missing_docs)]
 
+mod backup;
 pub mod definition;
 mod error;
 mod events;
@@ -49,5 +50,5 @@ pub mod cli;
 
 pub use error::Error;
 pub use fleet::{Fleet, KeptOut, Serving};
-pub use host::{Host, HostBuilder, Preview, Request, Run};
+pub use host::{Cancel, Host, HostBuilder, Preview, Request, Run};
 pub use runner::PlanFailure;

@@ -87,6 +87,7 @@ impl Running {
             .current_dir(directory)
             .env_remove("STAGEWRIGHT_CONFIG")
             .env_remove("STAGEWRIGHT_LOG")
+            .env_remove("STAGEWRIGHT_USER")
             .env_remove("NO_COLOR")
             // A panic would show all of itself, and `end` looks for that.
             .env("RUST_BACKTRACE", "1")

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Mutex;
 
 use async_trait::async_trait;
-use stagewright::model::{Refusal, Scope, Services, Severity};
+use stagewright::model::{Command, Refusal, Scope, Services, Severity};
 use tokio::sync::watch;
 
 /// Remembers what a call wrote.
@@ -13,6 +13,8 @@ pub struct Recorder {
     lines: watch::Sender<Vec<(Severity, String)>>,
     status: Mutex<String>,
     state: Mutex<BTreeMap<(String, String), Vec<u8>>>,
+    /// What people did to the stage.
+    pub commands: Mutex<Vec<Command>>,
 }
 
 impl Default for Recorder {
@@ -21,6 +23,7 @@ impl Default for Recorder {
             lines: watch::Sender::new(Vec::new()),
             status: Mutex::default(),
             state: Mutex::default(),
+            commands: Mutex::default(),
         }
     }
 }
@@ -97,6 +100,12 @@ impl Services for Recorder {
         let mut state = self.state.lock().expect("no panic");
         state.remove(&(format!("{scope:?}"), key.to_owned()));
         Ok(())
+    }
+
+    async fn commands(&self, after: u64) -> Result<Vec<Command>, Refusal> {
+        let commands = self.commands.lock().expect("no panic");
+        let new = commands.iter().filter(|command| command.number > after);
+        Ok(new.cloned().collect())
     }
 
     async fn keys(&self, scope: Scope, prefix: &str) -> Result<Vec<String>, Refusal> {

@@ -65,7 +65,7 @@ fn what_is_stored_is_read_back_the_same_by_show_and_in_the_list() {
     let detached = project.run(&["--output", "json", "run", "app.yaml", "--detach"]);
     let detached = detached.exits(5).json();
     assert_eq!(keys(&detached), ["deployment"]);
-    assert_eq!(detached["deployment"]["status"], "planning");
+    assert_eq!(detached["deployment"]["status"], "queued");
     let id = id(&detached["deployment"]).to_owned();
 
     let work = project

@@ -39,13 +39,13 @@ fn a_detached_run_says_how_to_go_on_and_work_finishes_it() {
     project
         .grant_shell()
         .pipeline("- { name: SCRIPT_RUN, with: { run: echo done } }\n");
-    let left = left(project.run(&["run", "app.yaml", "--detach"]), "planning");
+    let left = left(project.run(&["run", "app.yaml", "--detach"]), "queued");
     let id = left.as_str().expect("an id");
-    assert_eq!(project.show(id)["status"], "planning");
+    assert_eq!(project.show(id)["status"], "queued");
     project
         .run(&["show", id])
         .exits(0)
-        .says("waits for its planning, by `stagewright work`");
+        .says("deployment waits for its planning by a host: `stagewright work`");
     // What was stored is what is deployed, whatever becomes of the file.
     fs::remove_file(project.path("app.yaml")).unwrap();
     project.run(&["work", "--until-idle"]).exits(0);
@@ -59,7 +59,7 @@ fn a_detached_run_says_how_to_go_on_and_work_finishes_it() {
 fn a_wait_that_was_left_holds_nothing_and_is_woken_by_work() {
     let project = Project::with(&["wait"]);
     project.pipeline("- { name: WAIT, with: { duration: 3s } }\n");
-    let left = left(project.run(&["run", "app.yaml", "--detach"]), "planning");
+    let left = left(project.run(&["run", "app.yaml", "--detach"]), "queued");
     let id = left.as_str().expect("an id");
     // It does not stay for the wait.
     project
@@ -72,8 +72,7 @@ fn a_wait_that_was_left_holds_nothing_and_is_woken_by_work() {
     project
         .run(&["show", id])
         .exits(0)
-        .says("waits for the time")
-        .says("in stage 1 (WAIT)");
+        .says("1 WAIT waits for the time");
     let work = project.start(&["work"]);
     project
         .run(&["logs", id, "--follow"])
@@ -112,7 +111,7 @@ fn an_interrupted_run_lets_its_stage_end_begins_no_other_and_work_goes_on_withou
     project
         .run(&["show", id])
         .exits(0)
-        .says("waits for a host to drive it: `stagewright work`");
+        .says("2 SCRIPT_RUN waits for a host: `stagewright work`");
     project.run(&["work", "--until-idle"]).exits(0);
     let done = project.show(id);
     assert_eq!(
@@ -354,10 +353,7 @@ fn two_hosts_that_work_at_once_share_the_work_and_run_no_stage_twice() {
     fs::rename(project.path("app.yaml"), project.path("app/app.yaml")).unwrap();
     let mut wanted: Vec<String> = Vec::new();
     for _ in 0..3 {
-        let left = left(
-            project.run(&["run", "app/app.yaml", "--detach"]),
-            "planning",
-        );
+        let left = left(project.run(&["run", "app/app.yaml", "--detach"]), "queued");
         let id = left.as_str().expect("an id").to_owned();
         wanted.extend([id.clone(), id]);
     }

@@ -11,7 +11,7 @@ use crate::bindings::manifest::PluginManifest;
 use crate::bindings::{executor, types};
 use crate::error::{Error, Result};
 use crate::export;
-use crate::outcome::{Outcome, Status};
+use crate::outcome::{Outcome, Status, Wake};
 use crate::plan::{Decision, PlannedStage, RequestedStage, Version};
 use crate::plugin::{Executor, Planner, Plugin};
 use crate::time::Timestamp;
@@ -105,9 +105,9 @@ impl FakeHost {
         };
         let outcome = read_outcome(outcome?);
         stage.wakes_at = None;
-        if let Status::Suspended(at) = outcome.status {
+        if let Status::Suspended(wakes) = &outcome.status {
             assert!(running.is_empty(), "suspended while {running:?} still run");
-            stage.wakes_at = Some(at);
+            stage.wakes_at = wakes.iter().filter_map(time).min();
             stage.turn += 1;
             stage.cause = executor::Cause::Time;
         }
@@ -159,13 +159,19 @@ fn read_outcome(outcome: executor::Outcome) -> Outcome {
             executor::Status::Skipped(reason) => Status::Skipped(reason),
             executor::Status::Exited(reason) => Status::Exited(reason),
             executor::Status::Suspended(wakes) => {
-                let times = wakes.into_iter().map(|executor::Wake::At(at)| at);
-                let first = times.min().expect("a suspension has a wake");
-                Status::Suspended(Timestamp::from_millis(first))
+                assert!(!wakes.is_empty(), "a suspension has a wake");
+                Status::Suspended(wakes.into_iter().map(Wake::from).collect())
             }
         },
         targets: outcome.targets,
         exit_code: outcome.exit_code,
+    }
+}
+
+fn time(wake: &Wake) -> Option<Timestamp> {
+    match wake {
+        Wake::At(at) => Some(*at),
+        Wake::Command(_) => None,
     }
 }
 

@@ -3,17 +3,19 @@
 use futures_util::StreamExt;
 use serde_json::json;
 
-use crate::model::{Deployment, DeploymentStatus, LogLine, Stage, StageId, StageStatus};
+use crate::definition::parse_duration;
+use crate::model::{Deployment, DeploymentStatus, LogLine, Stage, StageId, Timestamp};
 use crate::store::Filter;
 use crate::{Error, Host};
 
 use super::clean::clean;
 use super::output::{Cell, Colour, Output, deployment_colour, line_colour, short, stage_colour};
 use super::plan::{headline, place};
-use super::{Exit, ListArgs, LogArgs};
+use super::{Exit, ListArgs, LogArgs, waiting};
 
 /// Every status that a deployment may have.
-const STATUSES: [DeploymentStatus; 8] = [
+const STATUSES: [DeploymentStatus; 9] = [
+    DeploymentStatus::Queued,
     DeploymentStatus::Planning,
     DeploymentStatus::Planned,
     DeploymentStatus::Running,
@@ -35,10 +37,28 @@ pub(super) fn status(text: &str) -> Result<DeploymentStatus, String> {
     })
 }
 
+/// Reads a time: RFC 3339, or how long ago.
+pub(super) fn time(text: &str) -> Result<Timestamp, String> {
+    if let Ok(time) = text.parse::<jiff::Timestamp>() {
+        let millis = u64::try_from(time.as_millisecond());
+        return millis
+            .map(Timestamp)
+            .map_err(|_| "a time since 1970".to_owned());
+    }
+    let ago = parse_duration(text).map_err(|(problem, help)| {
+        format!("{problem}; {help}; or a time such as 2026-05-30T12:00:00Z")
+    })?;
+    let now = u64::try_from(jiff::Timestamp::now().as_millisecond()).unwrap_or_default();
+    let ago = u64::try_from(ago.as_millis()).unwrap_or(u64::MAX);
+    Ok(Timestamp(now.saturating_sub(ago)))
+}
+
 pub(super) async fn list(host: &Host, args: &ListArgs, output: &Output) -> Result<Exit, Error> {
     let filter = Filter {
         application: args.application.clone(),
         statuses: args.status.clone(),
+        since: args.since,
+        until: args.until,
         limit: args.limit,
     };
     let deployments = host.deployments(&filter).await?;
@@ -116,9 +136,16 @@ pub(super) async fn show(host: &Host, id: &str, output: &Output) -> Result<Exit,
     if !deployment.reason.is_empty() {
         facts.push(("reason", deployment.reason.clone()));
     }
-    let orphaned = host.is_orphaned(&deployment.id).await?;
-    if let Some(waits) = waits_for(&deployment, orphaned, output.command()) {
-        facts.push(("waits for", waits));
+    if let Some(cancel) = &deployment.cancel {
+        facts.push(("cancelled", format!("{}, {cancel}", cancel.at)));
+    }
+    if let Some(rollback) = &deployment.rollback {
+        let why = if rollback.reason.is_empty() {
+            String::new()
+        } else {
+            format!(": {}", rollback.reason)
+        };
+        facts.push(("rollback", format!("{}{why}", rollback.status)));
     }
     for (name, fact) in facts {
         let name = output.paint(Colour::Dim, format!("{name:9}"));
@@ -130,39 +157,8 @@ pub(super) async fn show(host: &Host, id: &str, output: &Output) -> Result<Exit,
     }
     output.line("");
     stages(&deployment, output);
+    waiting::print(host, &deployment, output).await?;
     Ok(Exit::Success)
-}
-
-/// What a deployment waits for, if it does.
-fn waits_for(deployment: &Deployment, orphaned: bool, command: &str) -> Option<String> {
-    match deployment.status {
-        status if status.is_final() => None,
-        _ if orphaned => Some(format!(
-            "another host, as its own is gone: `{command} work`"
-        )),
-        DeploymentStatus::Planning => Some(format!("its planning, by `{command} work`")),
-        _ => {
-            let suspended = deployment
-                .stages
-                .iter()
-                .find(|stage| stage.status == StageStatus::Suspended);
-            let running = deployment
-                .stages
-                .iter()
-                .any(|stage| stage.status == StageStatus::Running);
-            match suspended.and_then(|stage| Some((stage, stage.wait.as_ref()?))) {
-                Some((stage, wait)) => Some(format!(
-                    "the time {}, in stage {} ({}), since {}",
-                    wait.until,
-                    place(stage),
-                    stage.name,
-                    wait.since
-                )),
-                None if running => None,
-                None => Some(format!("a host to drive it: `{command} work`")),
-            }
-        }
-    }
 }
 
 fn stages(deployment: &Deployment, output: &Output) {
@@ -196,7 +192,7 @@ fn stages(deployment: &Deployment, output: &Output) {
 fn remark(stage: &Stage) -> String {
     let text = match &stage.wait {
         _ if stage.status.is_final() || !stage.reason.is_empty() => stage.reason.clone(),
-        Some(wait) if stage.note.is_empty() => format!("until {}", wait.until),
+        Some(wait) if stage.note.is_empty() => waiting::until(wait),
         _ => stage.note.clone(),
     };
     text.lines().next().unwrap_or_default().to_owned()
@@ -276,7 +272,7 @@ async fn print(
 }
 
 /// The log that a text means: `plan`, or a stage's place, name or id.
-fn find(deployment: &Deployment, wanted: &str) -> Result<Option<StageId>, Error> {
+pub(super) fn find(deployment: &Deployment, wanted: &str) -> Result<Option<StageId>, Error> {
     if wanted == "plan" {
         return Ok(None);
     }

@@ -3,6 +3,8 @@
 //! For people by default: colour and progress on a terminal only, plain text
 //! when piped; `--output json` for programs. Exit codes are in `Exit`.
 
+mod act;
+mod backup;
 mod check;
 mod clean;
 mod history;
@@ -12,6 +14,7 @@ mod plugins;
 mod progress;
 mod run;
 mod signals;
+mod waiting;
 mod work;
 
 use std::path::PathBuf;
@@ -20,7 +23,7 @@ use std::process::ExitCode;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::definition::{Diagnostics, HostConfig};
-use crate::model::Strategy;
+use crate::model::{CommandKind, Strategy};
 use crate::{Error, Host};
 
 use clean::clean;
@@ -87,6 +90,21 @@ enum Command {
     Show {
         /// The deployment's id, or the beginning of it.
         id: String,
+    },
+    /// Say that a deployment should not go on.
+    ///
+    /// What runs is told to stop and has the grace period for it. What had started
+    /// is undone, unless `--no-rollback` says otherwise.
+    Cancel(CancelArgs),
+    /// Approve a stage that waits for it.
+    Approve(ActArgs),
+    /// Skip a stage that lets people skip it.
+    Skip(ActArgs),
+    /// Copy the state, as it is now, to a new directory; safe while others use it.
+    Backup {
+        /// The directory, which is made.
+        #[arg(value_name = "DIRECTORY")]
+        directory: PathBuf,
     },
     /// Print the log of a deployment, or of one of its stages.
     Logs(LogArgs),
@@ -163,9 +181,68 @@ struct ListArgs {
     /// Only those with this status; may be given several times.
     #[arg(long, value_name = "STATUS", value_parser = history::status)]
     status: Vec<crate::model::DeploymentStatus>,
+    /// Only those stored at this time or later: a time (RFC 3339) or how long ago,
+    /// such as `24h`.
+    #[arg(long, value_name = "TIME", value_parser = history::time)]
+    since: Option<crate::model::Timestamp>,
+    /// Only those stored before this time.
+    #[arg(long, value_name = "TIME", value_parser = history::time)]
+    until: Option<crate::model::Timestamp>,
     /// At most so many.
     #[arg(long, default_value_t = 50, value_name = "COUNT")]
     limit: usize,
+}
+
+#[derive(Debug, Args)]
+struct CancelArgs {
+    /// The deployment's id, or the beginning of it.
+    id: String,
+    /// Stop where it stands: nothing is undone, and a rollback that runs already
+    /// is stopped too.
+    #[arg(long)]
+    no_rollback: bool,
+    /// Why, for those who read of it later.
+    #[arg(
+        long,
+        value_name = "TEXT",
+        default_value = "",
+        hide_default_value = true
+    )]
+    why: String,
+    #[command(flatten)]
+    by: By,
+}
+
+#[derive(Debug, Args)]
+struct ActArgs {
+    /// The deployment's id, or the beginning of it.
+    id: String,
+    /// The stage: its place, its name or its id. May be left out if only one
+    /// stage can be meant.
+    #[arg(value_name = "STAGE")]
+    stage: Option<String>,
+    #[command(flatten)]
+    by: By,
+}
+
+/// Who does it.
+#[derive(Debug, Args)]
+struct By {
+    /// Who does it. Without it, the name of the user who runs this.
+    #[arg(long, value_name = "NAME", env = "STAGEWRIGHT_USER")]
+    by: Option<String>,
+}
+
+impl By {
+    fn name(&self) -> Result<String, Error> {
+        let user = || std::env::var("USER").ok();
+        let name = self.by.clone().or_else(user).unwrap_or_default();
+        if name.trim().is_empty() {
+            let what = "say who does it: add `--by NAME`";
+            return Err(Error::Input(what.to_owned()));
+        }
+        Ok(name)
+    }
 }
 
 #[derive(Debug, Args)]
@@ -262,6 +339,22 @@ async fn run(cli: &Cli, output: &Output) -> Result<Exit, Error> {
         Command::Work(args) => work::work(&working(cli, output).await?, args, output).await,
         Command::Deployments(args) => history::list(&host(cli, output).await?, args, output).await,
         Command::Show { id } => history::show(&host(cli, output).await?, id, output).await,
+        Command::Cancel(args) => act::cancel(&host(cli, output).await?, args, output).await,
+        Command::Approve(args) => {
+            act::act(
+                &host(cli, output).await?,
+                args,
+                CommandKind::Approve,
+                output,
+            )
+            .await
+        }
+        Command::Skip(args) => {
+            act::act(&host(cli, output).await?, args, CommandKind::Skip, output).await
+        }
+        Command::Backup { directory } => {
+            backup::backup(&host(cli, output).await?, directory, output).await
+        }
         Command::Logs(args) => history::logs(&host(cli, output).await?, args, output).await,
         Command::Plugins => plugins::list(&host(cli, output).await?, output).await,
     }

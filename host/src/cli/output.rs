@@ -304,6 +304,7 @@ pub(super) fn deployment_colour(status: DeploymentStatus) -> Colour {
             Colour::Red
         }
         DeploymentStatus::RollingBack => Colour::Yellow,
+        DeploymentStatus::Queued => Colour::Dim,
         DeploymentStatus::Planning | DeploymentStatus::Planned | DeploymentStatus::Running => {
             Colour::Cyan
         }

@@ -49,6 +49,7 @@ pub(super) async fn plan(host: &Host, args: &DeployArgs, output: &Output) -> Res
 pub(super) fn request(args: &DeployArgs) -> Request {
     Request {
         file: args.file.clone(),
+        built: None,
         commit: args.commit.clone(),
         strategy: args.strategy.map(Into::into),
         commander: args.commander.clone(),

@@ -15,7 +15,7 @@ use super::output::{Colour, Output, deployment_colour, line_colour, short, stage
 use super::plan::{headline, place, request};
 use super::progress::Progress;
 use super::signals::on_interrupt;
-use super::{Exit, RunArgs};
+use super::{Exit, RunArgs, waiting};
 
 pub(super) async fn run(host: &Host, args: &RunArgs, output: &Output) -> Result<Exit, Error> {
     let request = request(&args.deploy);
@@ -94,7 +94,8 @@ pub(super) fn exit_of(status: DeploymentStatus) -> Exit {
         DeploymentStatus::Succeeded => Exit::Success,
         DeploymentStatus::Failed | DeploymentStatus::TimedOut => Exit::Failed,
         DeploymentStatus::Cancelled => Exit::Cancelled,
-        DeploymentStatus::Planning
+        DeploymentStatus::Queued
+        | DeploymentStatus::Planning
         | DeploymentStatus::Planned
         | DeploymentStatus::Running
         | DeploymentStatus::RollingBack => Exit::Unfinished,
@@ -121,8 +122,10 @@ impl Watch<'_> {
         match &event.kind {
             EventKind::Deployment { status, .. } => {
                 self.reload().await?;
-                if *status != DeploymentStatus::Planning {
-                    self.catch_up(None).await?;
+                match status {
+                    DeploymentStatus::Queued => self.queued().await?,
+                    DeploymentStatus::Planning => {}
+                    _ => self.catch_up(None).await?,
                 }
                 self.json(event);
                 if *status == DeploymentStatus::RollingBack {
@@ -144,10 +147,55 @@ impl Watch<'_> {
                 self.json(event);
                 self.stage(stage, *status, reason);
             }
+            EventKind::Cancel(cancel) => {
+                self.json(event);
+                let what = if cancel.rollback {
+                    cancel.to_string()
+                } else {
+                    format!("{cancel} (without a rollback)")
+                };
+                self.say(self.output.paint(Colour::Yellow, clean(what)));
+            }
+            EventKind::Rollback { status, reason } => {
+                self.json(event);
+                let why = if reason.is_empty() {
+                    String::new()
+                } else {
+                    format!(": {}", clean(reason))
+                };
+                self.say(format!("rollback {status}{why}"));
+            }
+            EventKind::Command {
+                stage, command, by, ..
+            } => {
+                self.reload().await?;
+                self.json(event);
+                if let Some(stage) = self.deployment.stage(stage) {
+                    self.say(format!(
+                        "{} {} by {}",
+                        label(stage),
+                        command.done(),
+                        clean(by)
+                    ));
+                }
+            }
             EventKind::Note { stage, text } => {
                 self.json(event);
                 self.progress.note(stage, text);
             }
+        }
+        Ok(())
+    }
+
+    /// Says for whom a deployment waits that can't be planned yet.
+    async fn queued(&self) -> Result<(), Error> {
+        let id = &self.deployment.id;
+        if let Some(ahead) = self.host.ahead(id).await? {
+            let command = self.output.command();
+            self.say(format!(
+                "queued behind deployment {ahead} of the same application: see `{command} show \
+                 {ahead}`"
+            ));
         }
         Ok(())
     }
@@ -192,7 +240,7 @@ impl Watch<'_> {
             line.push_str(&format!(" after {}", short(end.since(start))));
         }
         if let (StageStatus::Suspended, Some(wait)) = (status, &stage.wait) {
-            line.push_str(&format!(" until {}", wait.until));
+            line.push_str(&format!(" {}", waiting::until(wait)));
         }
         if !reason.is_empty() {
             line.push_str(&format!(": {}", clean(reason)));

@@ -16,6 +16,7 @@ pub(super) async fn work(host: &Host, args: &WorkArgs, output: &Output) -> Resul
     done?;
     let filter = Filter {
         statuses: vec![
+            DeploymentStatus::Queued,
             DeploymentStatus::Planning,
             DeploymentStatus::Planned,
             DeploymentStatus::Running,

@@ -16,6 +16,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod application;
+mod build;
 mod decode;
 mod diagnostic;
 mod duration;
@@ -29,11 +30,12 @@ pub use application::{
     ApiVersion, Application, ApplicationKind, CommitMatcher, DEFAULT_TIMEOUT, DeclaresKey,
     DeployTargets, NestedKey, Planner, PluginSection, SkipOn, StageSpec,
 };
+pub use build::{Built, BuiltStage};
 pub use decode::{Checked, Located};
 pub use diagnostic::{Diagnostic, Diagnostics, Severity, Snippet, nearest};
 pub use duration::{format_duration, parse_duration};
 pub use host_config::{
-    Access, Allow, DEFAULT_MEMORY, DeployTarget, DirectoryGrant, HostConfig, HostLimits,
+    Access, Allow, DEFAULT_MEMORY, DeployTarget, DirectoryGrant, HostConfig, HostLimits, Keep,
     PluginConfig, PluginLimits, RESERVED_GUEST_PATHS,
 };
 pub use patterns::{PathPatterns, PatternError};

@@ -1,6 +1,9 @@
 //! A decided transition: what to store, what to tell, what is due next.
 
-use crate::model::{Deployment, DeploymentStatus, EventKind, StageId, StageStatus, Timestamp};
+use crate::model::{
+    Cancellation, Deployment, DeploymentStatus, EventKind, RollbackStatus, Stage, StageId,
+    StageStatus, Timestamp,
+};
 
 use super::{Next, next};
 
@@ -50,8 +53,10 @@ impl Change {
         });
         let starts = matches!(
             new.status,
-            DeploymentStatus::Planned | DeploymentStatus::Running
+            DeploymentStatus::Planning | DeploymentStatus::Planned | DeploymentStatus::Running
         );
+        // What someone did comes before what became of it.
+        events.extend(cancellations(old, &new).map(EventKind::Cancel));
         if starts {
             events.extend(status.clone());
         }
@@ -61,6 +66,7 @@ impl Change {
                 continue;
             }
             stages.push(place);
+            events.extend(commands(before, stage));
             let was = before.map(|stage| (stage.status, stage.attempt));
             if was == Some((stage.status, stage.attempt)) {
                 continue;
@@ -83,6 +89,7 @@ impl Change {
                 released.push(Leased::Stage(stage.id.clone()));
             }
         }
+        events.extend(rollback(old, &new));
         if !starts {
             events.extend(status);
         }
@@ -110,4 +117,44 @@ impl Change {
             at,
         }
     }
+}
+
+/// The cancellations that are new.
+fn cancellations(old: &Deployment, new: &Deployment) -> impl Iterator<Item = Cancellation> {
+    let of_rollback = |d: &Deployment| d.rollback.as_ref().and_then(|r| r.cancel.clone());
+    let pairs = [
+        (old.cancel.clone(), new.cancel.clone()),
+        (of_rollback(old), of_rollback(new)),
+    ];
+    pairs
+        .into_iter()
+        .filter_map(|(old, new)| new.filter(|new| old.as_ref() != Some(new)))
+}
+
+/// The commands to a stage that are new.
+fn commands<'a>(
+    old: Option<&'a Stage>,
+    new: &'a Stage,
+) -> impl Iterator<Item = EventKind> + use<'a> {
+    let known = old.map_or(0, |stage| stage.commands.len());
+    new.commands
+        .iter()
+        .skip(known)
+        .map(|command| EventKind::Command {
+            stage: new.id.clone(),
+            name: new.name.clone(),
+            command: command.kind,
+            by: command.by.clone(),
+        })
+}
+
+/// What is new about the rollback: that it runs, the deployment's status says.
+fn rollback(old: &Deployment, new: &Deployment) -> Option<EventKind> {
+    let rollback = new.rollback.as_ref()?;
+    let before = old.rollback.as_ref().map(|rollback| rollback.status);
+    let news = before != Some(rollback.status) && rollback.status != RollbackStatus::Running;
+    news.then(|| EventKind::Rollback {
+        status: rollback.status,
+        reason: rollback.reason.clone(),
+    })
 }

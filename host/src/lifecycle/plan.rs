@@ -33,6 +33,9 @@ pub struct Requested {
     pub index: u32,
     /// The `id:` that the file gives it.
     pub key: Option<String>,
+    /// The keys of the stages that must have ended well before, if the file names
+    /// them; else it is the one above it.
+    pub needs: Option<Vec<String>>,
     /// The description in the file; may be empty.
     pub description: String,
     /// How long it may take, if the file says so.
@@ -197,6 +200,14 @@ pub enum PlanError {
         /// The index.
         index: u32,
     },
+    /// A stage needs one that is not there.
+    #[error("the stage at index {index} needs `{need}`, but no stage has this id")]
+    UnknownNeed {
+        /// The stage's index.
+        index: u32,
+        /// The id that it names.
+        need: String,
+    },
     /// Nobody planned a forward stage.
     #[error("no plugin of the application has a stage for a {strategy}: asked {asked}")]
     Empty {
@@ -280,8 +291,35 @@ pub fn pipeline(
     }
     let mut stages: Vec<Stage> = forward.into_values().collect();
     chain(&mut stages);
+    for request in requested {
+        if let Some(needs) = &request.needs {
+            require(&mut stages, request.index, needs)?;
+        }
+    }
     stages.extend(rollbacks);
     Ok(stages)
+}
+
+/// Lets a stage require those that its file names.
+fn require(stages: &mut [Stage], index: u32, needs: &[String]) -> Result<(), PlanError> {
+    let ids: Vec<StageId> = needs
+        .iter()
+        .map(|need| {
+            let named = stages
+                .iter()
+                .find(|stage| stage.key.as_deref() == Some(need));
+            named
+                .map(|stage| stage.id.clone())
+                .ok_or_else(|| PlanError::UnknownNeed {
+                    index,
+                    need: need.clone(),
+                })
+        })
+        .collect::<Result<_, _>>()?;
+    for stage in stages.iter_mut().filter(|stage| stage.index == index) {
+        stage.requires.clone_from(&ids);
+    }
+    Ok(())
 }
 
 /// Makes the stages of a quick sync: those of each plugin in the plugin's order,
@@ -437,6 +475,7 @@ fn make(
         losses: 0,
         cause: Cause::First,
         wait: None,
+        commands: Vec::new(),
         started_at: None,
         turn_started_at: None,
         ended_at: None,

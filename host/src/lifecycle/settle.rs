@@ -1,33 +1,41 @@
 //! What follows by itself from where a deployment stands: who may start, who is
-//! skipped, when it is over, what is rolled back, whose time is up.
+//! skipped, when it is to stop, when it is over.
 
 use crate::model::{Deployment, DeploymentStatus, Ending, Stage, StageStatus, Timestamp};
 
-use super::{DEFAULT_DEPLOYMENT_TIMEOUT, DEFAULT_STAGE_TIMEOUT, fails};
+use super::cancel::has_command;
+use super::clock::{
+    DEFAULT_DEPLOYMENT_TIMEOUT, DEFAULT_STAGE_TIMEOUT, count_active_time, deployment_deadline,
+    stage_deadline,
+};
+use super::rollback;
 
 /// Draws every consequence that needs nobody's help. Idempotent.
 pub(super) fn settle(deployment: &mut Deployment, now: Timestamp) {
-    if deployment.status.is_final() || deployment.status == DeploymentStatus::Planning {
-        return;
+    match deployment.status {
+        DeploymentStatus::Queued | DeploymentStatus::Planning => {
+            if let Some(cancel) = &deployment.cancel {
+                deployment.reason = cancel.to_string();
+                deployment.status = DeploymentStatus::Cancelled;
+                deployment.ended_at = Some(now);
+            }
+            return;
+        }
+        status if status.is_final() => return,
+        _ => {}
     }
     count_active_time(deployment, now);
-    time_out_suspended(deployment, now);
+    time_out_waiting(deployment, now);
     if deployment.status != DeploymentStatus::RollingBack {
         skip(deployment, now);
         notice_the_ending(deployment, now);
         stop(deployment, now);
-        if forward(deployment).all(|stage| stage.status.is_final()) {
-            finish_forward(deployment, now);
+        if forward_is_over(deployment) {
+            rollback::begin_or_finish(deployment, now);
         }
     }
     if deployment.status == DeploymentStatus::RollingBack {
-        drop_rollbacks_of_what_never_started(deployment);
-        if deployment
-            .rollback_stages()
-            .all(|stage| stage.status.is_final())
-        {
-            finish(deployment, now);
-        }
+        rollback::settle(deployment, now);
     }
     count_active_time(deployment, now);
 }
@@ -35,10 +43,14 @@ pub(super) fn settle(deployment: &mut Deployment, now: Timestamp) {
 /// The stages whose turn may begin now.
 pub(super) fn ready(deployment: &Deployment, now: Timestamp) -> impl Iterator<Item = &Stage> {
     let rolling_back = deployment.status == DeploymentStatus::RollingBack;
-    let may = !deployment.status.is_final()
-        && deployment.status != DeploymentStatus::Planning
-        && (rolling_back || deployment.ending.is_none());
-    let next_rollback = next_rollback(deployment).map(|stage| &stage.id);
+    let may = match deployment.status {
+        DeploymentStatus::Planned | DeploymentStatus::Running => {
+            deployment.ending.is_none() && deployment.cancel.is_none()
+        }
+        DeploymentStatus::RollingBack => rollback::goes_on(deployment),
+        _ => false,
+    };
+    let next_rollback = rollback::next(deployment).map(|stage| &stage.id);
     deployment.stages.iter().filter(move |stage| {
         let its_turn = if rolling_back {
             next_rollback == Some(&stage.id)
@@ -48,54 +60,15 @@ pub(super) fn ready(deployment: &Deployment, now: Timestamp) -> impl Iterator<It
         may && its_turn
             && match stage.status {
                 StageStatus::Waiting => true,
-                StageStatus::Suspended => stage.wait.as_ref().is_some_and(|w| w.until <= now),
+                StageStatus::Suspended => is_woken(stage, now),
                 _ => false,
             }
     })
 }
 
-/// When something will be ready or run out of time that waits now.
-pub(super) fn wakes_at(deployment: &Deployment) -> Option<Timestamp> {
-    let suspended = || {
-        deployment
-            .stages
-            .iter()
-            .filter(|stage| stage.status == StageStatus::Suspended)
-    };
-    let wakes = suspended().filter_map(|stage| stage.wait.as_ref().map(|wait| wait.until));
-    let limits = suspended().filter_map(stage_deadline);
-    let whole = suspended()
-        .next()
-        .and_then(|_| deployment_deadline(deployment));
-    wakes.chain(limits).chain(whole).min()
-}
-
-/// When a stage has run out of time: of the time that its file gives it, counted
-/// from its first start, or of the default for its present turn.
-pub(super) fn stage_deadline(stage: &Stage) -> Option<Timestamp> {
-    match stage.timeout {
-        Some(limit) => Some(stage.started_at?.after(limit)),
-        None if stage.status == StageStatus::Running => {
-            Some(stage.turn_started_at?.after(DEFAULT_STAGE_TIMEOUT))
-        }
-        None => None,
-    }
-}
-
-/// When the deployment has run out of time, as far as that can be said: the
-/// default limit stands still while nothing runs.
-pub(super) fn deployment_deadline(deployment: &Deployment) -> Option<Timestamp> {
-    // A rollback has to be given its time even when it is the time that ran out.
-    if deployment.status == DeploymentStatus::RollingBack {
-        return None;
-    }
-    match deployment.timeout {
-        Some(limit) => Some(deployment.started_at?.after(limit)),
-        None => {
-            let left = DEFAULT_DEPLOYMENT_TIMEOUT.saturating_sub(deployment.active);
-            Some(deployment.active_since?.after(left))
-        }
-    }
+fn is_woken(stage: &Stage, now: Timestamp) -> bool {
+    let until = stage.wait.as_ref().and_then(|wait| wait.until);
+    until.is_some_and(|until| until <= now) || has_command(stage)
 }
 
 /// Ends a stage.
@@ -119,8 +92,47 @@ pub(super) fn time_out(stage: &mut Stage, now: Timestamp) {
     end(stage, StageStatus::TimedOut, reason, now);
 }
 
-fn forward(deployment: &Deployment) -> impl Iterator<Item = &Stage> {
-    deployment.forward_stages()
+/// Ends what waits in a part of the deployment that is not to go on: what never
+/// started never will, what is suspended ends.
+pub(super) fn stop_waiting<'a>(
+    stages: impl Iterator<Item = &'a mut Stage>,
+    ending: Ending,
+    why: &str,
+    now: Timestamp,
+) {
+    for stage in stages {
+        match stage.status {
+            StageStatus::Waiting if stage.started_at.is_none() => {
+                stage.status = StageStatus::NotRun;
+                why.clone_into(&mut stage.reason);
+            }
+            StageStatus::Waiting | StageStatus::Suspended => {
+                let status = if ending == Ending::TimedOut {
+                    StageStatus::TimedOut
+                } else {
+                    StageStatus::Cancelled
+                };
+                end(stage, status, why, now);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Why a stage decided how what it belongs to ends.
+pub(super) fn blame(stage: &Stage) -> String {
+    let place = stage.index + 1;
+    let (name, status, reason) = (&stage.name, stage.status, &stage.reason);
+    if reason.is_empty() {
+        format!("stage {place} ({name}) {status}")
+    } else {
+        format!("stage {place} ({name}) {status}: {reason}")
+    }
+}
+
+fn forward_is_over(deployment: &Deployment) -> bool {
+    let mut forward = deployment.forward_stages();
+    forward.all(|stage| stage.status.is_final())
 }
 
 fn may_start(deployment: &Deployment, stage: &Stage) -> bool {
@@ -131,33 +143,9 @@ fn may_start(deployment: &Deployment, stage: &Stage) -> bool {
     })
 }
 
-/// The rollback stage that is at work or whose turn it is: they go one by one, in
-/// descending order.
-fn next_rollback(deployment: &Deployment) -> Option<&Stage> {
-    deployment
-        .rollback_stages()
-        .filter(|stage| !stage.status.is_final())
-        .max_by_key(|stage| stage.index)
-}
-
-fn count_active_time(deployment: &mut Deployment, now: Timestamp) {
-    let running = deployment
-        .stages
-        .iter()
-        .any(|stage| stage.status == StageStatus::Running);
-    match (running, deployment.active_since) {
-        (true, None) => deployment.active_since = Some(now),
-        (false, Some(since)) => {
-            deployment.active += now.since(since);
-            deployment.active_since = None;
-        }
-        _ => {}
-    }
-}
-
-/// A suspended stage whose time is over ends without a call. One that runs is
-/// ended by the host that runs it.
-fn time_out_suspended(deployment: &mut Deployment, now: Timestamp) {
+/// A stage that waits and whose time is over ends without a call. One that runs
+/// is ended by the host that runs it.
+fn time_out_waiting(deployment: &mut Deployment, now: Timestamp) {
     for stage in &mut deployment.stages {
         let waits = matches!(stage.status, StageStatus::Suspended)
             || (stage.status == StageStatus::Waiting && stage.started_at.is_some());
@@ -170,7 +158,7 @@ fn time_out_suspended(deployment: &mut Deployment, now: Timestamp) {
 /// A stage that is to be skipped is, when its turn comes; which may bring the
 /// turn of the next.
 fn skip(deployment: &mut Deployment, now: Timestamp) {
-    if deployment.ending.is_some() {
+    if deployment.ending.is_some() || deployment.cancel.is_some() {
         return;
     }
     loop {
@@ -187,14 +175,17 @@ fn skip(deployment: &mut Deployment, now: Timestamp) {
     }
 }
 
+/// Finds out that a deployment is not to go on. What is known first counts; but
+/// an exit is a success only if what still ran ends well too.
 fn notice_the_ending(deployment: &mut Deployment, now: Timestamp) {
-    if deployment.ending.is_some() {
+    if !matches!(deployment.ending, None | Some(Ending::Exited)) {
         return;
     }
     // The deployment's own limit is looked at first: a stage that it ended has
     // timed out too, and must not be blamed for it.
     let over = deployment_deadline(deployment).is_some_and(|deadline| deadline <= now)
-        && forward(deployment)
+        && deployment
+            .forward_stages()
             .any(|stage| !stage.status.is_final() || stage.status == StageStatus::TimedOut);
     if over {
         let limit = deployment.timeout.unwrap_or(DEFAULT_DEPLOYMENT_TIMEOUT);
@@ -202,27 +193,19 @@ fn notice_the_ending(deployment: &mut Deployment, now: Timestamp) {
         deployment.ending = Some(Ending::TimedOut);
         return;
     }
-    let failed = forward(deployment).find(|stage| stage.status.is_failure());
-    if let Some(stage) = failed {
-        deployment.reason = blame(stage);
+    let first = |wanted: fn(StageStatus) -> bool| {
+        let mut forward = deployment.forward_stages();
+        forward.find(|stage| wanted(stage.status)).map(blame)
+    };
+    if let Some(reason) = first(StageStatus::is_failure) {
+        deployment.reason = reason;
         deployment.ending = Some(Ending::Failed);
-        return;
-    }
-    let exited = forward(deployment).find(|stage| stage.status == StageStatus::Exited);
-    if let Some(stage) = exited {
-        deployment.reason = blame(stage);
+    } else if let Some(cancel) = &deployment.cancel {
+        deployment.reason = cancel.to_string();
+        deployment.ending = Some(Ending::Cancelled);
+    } else if let Some(reason) = first(|status| status == StageStatus::Exited) {
+        deployment.reason = reason;
         deployment.ending = Some(Ending::Exited);
-    }
-}
-
-/// Why a stage decided how its deployment ends.
-fn blame(stage: &Stage) -> String {
-    let place = stage.index + 1;
-    let (name, status, reason) = (&stage.name, stage.status, &stage.reason);
-    if reason.is_empty() {
-        format!("stage {place} ({name}) {status}")
-    } else {
-        format!("stage {place} ({name}) {status}: {reason}")
     }
 }
 
@@ -236,78 +219,8 @@ fn stop(deployment: &mut Deployment, now: Timestamp) {
         Ending::Exited => "the pipeline had ended",
         Ending::Failed => "another stage had failed",
         Ending::TimedOut => "the deployment had timed out",
+        Ending::Cancelled => "the deployment was cancelled",
     };
-    for stage in deployment.stages.iter_mut().filter(|stage| !stage.rollback) {
-        match stage.status {
-            StageStatus::Waiting if stage.started_at.is_none() => {
-                stage.status = StageStatus::NotRun;
-                stage.reason = why.to_owned();
-            }
-            StageStatus::Waiting | StageStatus::Suspended => {
-                let status = if ending == Ending::TimedOut {
-                    StageStatus::TimedOut
-                } else {
-                    StageStatus::Cancelled
-                };
-                end(stage, status, why, now);
-            }
-            _ => {}
-        }
-    }
-}
-
-fn finish_forward(deployment: &mut Deployment, now: Timestamp) {
-    let failed = deployment.ending.is_some_and(fails);
-    let roll_back = failed
-        && deployment.auto_rollback
-        && deployment
-            .rollback_stages()
-            .any(|stage| undoes_something(deployment, stage));
-    if roll_back {
-        deployment.status = DeploymentStatus::RollingBack;
-        return;
-    }
-    let why = if failed {
-        "there was nothing to undo"
-    } else {
-        "nothing had to be undone"
-    };
-    for stage in deployment.stages.iter_mut().filter(|stage| stage.rollback) {
-        stage.status = StageStatus::NotRun;
-        stage.reason = why.to_owned();
-    }
-    finish(deployment, now);
-}
-
-fn undoes_something(deployment: &Deployment, rollback: &Stage) -> bool {
-    rollback.undoes.iter().any(|id| {
-        deployment
-            .stage(id)
-            .is_some_and(|stage| stage.started_at.is_some())
-    })
-}
-
-fn drop_rollbacks_of_what_never_started(deployment: &mut Deployment) {
-    let idle: Vec<usize> = (0..deployment.stages.len())
-        .filter(|&place| {
-            let stage = &deployment.stages[place];
-            stage.rollback
-                && stage.status == StageStatus::Waiting
-                && !undoes_something(deployment, stage)
-        })
-        .collect();
-    for place in idle {
-        let stage = &mut deployment.stages[place];
-        stage.status = StageStatus::NotRun;
-        stage.reason = "what it undoes had not started".to_owned();
-    }
-}
-
-fn finish(deployment: &mut Deployment, now: Timestamp) {
-    deployment.status = match deployment.ending {
-        None | Some(Ending::Exited) => DeploymentStatus::Succeeded,
-        Some(Ending::Failed) => DeploymentStatus::Failed,
-        Some(Ending::TimedOut) => DeploymentStatus::TimedOut,
-    };
-    deployment.ended_at = Some(now);
+    let forward = deployment.stages.iter_mut().filter(|stage| !stage.rollback);
+    stop_waiting(forward, ending, why, now);
 }

@@ -8,8 +8,9 @@ use serde_json::json;
 use super::plan::{Answer, Catalogue, PlanError, Requested};
 use super::*;
 use crate::model::{
-    Application, ApplicationId, Attempt, Commit, DeploymentId, EventKind, Manifest, Operation,
-    PlannedStage, PluginKey, Revision, StageDefinition, Strategy, Trigger,
+    Application, ApplicationId, Attempt, Cause, Commit, DeploymentId, EventKind, Manifest, OnLoss,
+    Operation, PlannedStage, PluginKey, Revision, Stage, StageDefinition, StageStatus, Strategy,
+    Trigger, Wake,
 };
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -80,18 +81,24 @@ fn deployment(stages: &str) -> Deployment {
         plugins: Vec::new(),
         stages,
     };
-    let begun = apply(&new, Event::PlanBegun { limit: 3 }, at(0))
-        .unwrap()
-        .deployment;
+    let begun = apply(&new, begin_planning(), at(0)).unwrap().deployment;
     apply(&begun, Event::Planned(Box::new(plan)), at(0))
         .unwrap()
         .deployment
+}
+
+fn begin_planning() -> Event {
+    Event::PlanBegun {
+        limit: 3,
+        running: None,
+    }
 }
 
 fn requested(index: u32) -> Requested {
     Requested {
         index,
         key: None,
+        needs: None,
         description: String::new(),
         timeout: None,
         skip: None,
@@ -262,7 +269,7 @@ fn an_exit_ends_the_pipeline_as_a_success_without_a_rollback() {
 #[test]
 fn a_suspended_stage_comes_back_in_its_next_turn_when_its_time_has_come() {
     let d = deployment("A");
-    let d = run(&d, "A", TurnEnd::Suspended(at(60)), at(1));
+    let d = run(&d, "A", TurnEnd::Suspended(vec![Wake::At(at(60))]), at(1));
     assert_eq!(stage(&d, "A").status, StageStatus::Suspended);
     assert_eq!(next(&d, at(2)), Next::At(at(60)));
     assert_eq!(ready(&d, at(60)), ["A"]);
@@ -275,7 +282,7 @@ fn a_suspended_stage_comes_back_in_its_next_turn_when_its_time_has_come() {
 #[test]
 fn a_wake_in_the_past_is_due_a_second_after_the_turn() {
     let d = deployment("A");
-    let d = run(&d, "A", TurnEnd::Suspended(at(0)), at(5));
+    let d = run(&d, "A", TurnEnd::Suspended(vec![Wake::At(at(0))]), at(5));
     assert_eq!(next(&d, at(5)), Next::At(at(6)));
 }
 
@@ -329,12 +336,12 @@ fn a_planning_that_was_begun_too_often_fails_the_deployment() {
     d.status = DeploymentStatus::Planning;
     d.plan_attempt = 0;
     for attempt in 1..=3 {
-        let begun = apply(&d, Event::PlanBegun { limit: 3 }, at(1)).unwrap();
+        let begun = apply(&d, begin_planning(), at(1)).unwrap();
         assert_eq!(begun.taken, [Leased::Plan]);
         d = begun.deployment;
         assert_eq!(d.plan_attempt, attempt);
     }
-    let change = apply(&d, Event::PlanBegun { limit: 3 }, at(1)).unwrap();
+    let change = apply(&d, begin_planning(), at(1)).unwrap();
     assert_eq!(change.deployment.status, DeploymentStatus::Failed);
     assert_eq!(
         change.deployment.reason,
@@ -364,7 +371,7 @@ fn a_stage_that_is_to_be_skipped_is_skipped_without_a_call_when_its_turn_comes()
 fn a_written_stage_timeout_includes_suspended_time_and_is_told_as_a_timeout() {
     let mut d = deployment("Aa");
     d.stages[0].timeout = Some(30 * SECOND);
-    let d = run(&d, "A", TurnEnd::Suspended(at(3600)), at(1));
+    let d = run(&d, "A", TurnEnd::Suspended(vec![Wake::At(at(3600))]), at(1));
     assert_eq!(next(&d, at(2)), Next::At(at(31)));
     assert_eq!(next(&d, at(31)), Next::Tick);
     let d = apply(&d, Event::Tick, at(31)).unwrap().deployment;
@@ -379,7 +386,7 @@ fn a_written_stage_timeout_includes_suspended_time_and_is_told_as_a_timeout() {
 fn the_default_stage_limit_does_not_count_suspended_time() {
     let d = deployment("A");
     let day = 24 * 3600;
-    let d = run(&d, "A", TurnEnd::Suspended(at(day)), at(1));
+    let d = run(&d, "A", TurnEnd::Suspended(vec![Wake::At(at(day))]), at(1));
     assert_eq!(ready(&d, at(day)), ["A"]);
     let d = begin(&d, "A", at(day));
     assert_eq!(
@@ -392,7 +399,7 @@ fn the_default_stage_limit_does_not_count_suspended_time() {
 fn a_written_deployment_timeout_ends_it_as_timed_out_after_its_rollback() {
     let mut d = deployment("ABab");
     d.timeout = Some(60 * SECOND);
-    let d = run(&d, "A", TurnEnd::Suspended(at(3600)), at(1));
+    let d = run(&d, "A", TurnEnd::Suspended(vec![Wake::At(at(3600))]), at(1));
     assert_eq!(next(&d, at(2)), Next::At(at(61)));
     let d = apply(&d, Event::Tick, at(61)).unwrap().deployment;
     assert_eq!(stage(&d, "A").status, StageStatus::TimedOut);
@@ -415,7 +422,7 @@ fn a_stage_that_ran_when_the_deployments_time_was_over_is_not_blamed_for_it() {
 fn the_default_deployment_limit_counts_only_time_in_which_something_ran() {
     let d = deployment("AB");
     let day = 24 * 3600;
-    let d = run(&d, "A", TurnEnd::Suspended(at(day)), at(1));
+    let d = run(&d, "A", TurnEnd::Suspended(vec![Wake::At(at(day))]), at(1));
     let d = begin(&d, "A", at(day));
     let d = end(&d, "A", TurnEnd::Succeeded, at(day + 100));
     assert_eq!(d.active, 100 * SECOND);
@@ -463,13 +470,13 @@ fn a_change_counts_one_version_names_what_differs_and_says_when_something_is_due
         .map(|event| match event {
             EventKind::Deployment { status, .. } => status.as_str(),
             EventKind::Stage { name, .. } => name.as_str(),
-            EventKind::Note { .. } => "note",
+            other => panic!("{other:?}"),
         })
         .collect();
     assert_eq!(kinds, ["running", "A"]);
     let ended = Event::StageEnded {
         stage: a.clone(),
-        end: TurnEnd::Suspended(at(60)),
+        end: TurnEnd::Suspended(vec![Wake::At(at(60))]),
         targets: Vec::new(),
         exit_code: None,
     };

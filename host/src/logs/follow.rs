@@ -129,7 +129,10 @@ impl Follower {
             return Ok(true);
         };
         Ok(match &self.log.stage {
-            None => deployment.status != DeploymentStatus::Planning,
+            None => !matches!(
+                deployment.status,
+                DeploymentStatus::Queued | DeploymentStatus::Planning
+            ),
             Some(stage) => {
                 deployment.status.is_final()
                     || deployment

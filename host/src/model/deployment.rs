@@ -1,14 +1,13 @@
-//! A deployment and its stages, as they are stored.
+//! A deployment, as it is stored.
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
-use super::plugin::{Cause, OnLoss, Operation, Version};
-use super::{ApplicationId, DeploymentId, Digest, PluginKey, StageId, Timestamp};
+use super::plugin::Version;
+use super::{ApplicationId, DeploymentId, Digest, PluginKey, Stage, StageId, Timestamp};
 
 /// What is deployed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -136,13 +135,16 @@ pub struct PinnedPlugin {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum DeploymentStatus {
-    /// Stored; its plugins are being asked for its stages.
+    /// Stored; it is planned when no earlier deployment of its application is
+    /// left.
+    Queued,
+    /// Its plugins are being asked for its stages.
     Planning,
     /// Its stages are known; none has started.
     Planned,
     /// Its stages run.
     Running,
-    /// Something failed; its rollback stages run.
+    /// It is not to go on; its rollback stages run.
     RollingBack,
     /// All that had to run did, with success.
     Succeeded,
@@ -166,6 +168,7 @@ impl DeploymentStatus {
     /// The word for people and for the store.
     pub fn as_str(self) -> &'static str {
         match self {
+            Self::Queued => "queued",
             Self::Planning => "planning",
             Self::Planned => "planned",
             Self::Running => "running",
@@ -184,98 +187,6 @@ impl fmt::Display for DeploymentStatus {
     }
 }
 
-/// Where a stage stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum StageStatus {
-    /// Not yet its turn.
-    Waiting,
-    /// Its plugin is at work.
-    Running,
-    /// It waits for something; its plugin is gone until then.
-    Suspended,
-    /// It did what it is for.
-    Succeeded,
-    /// It did not.
-    Failed,
-    /// There was nothing to do.
-    Skipped,
-    /// It ended the pipeline, as a success.
-    Exited,
-    /// It was cancelled.
-    Cancelled,
-    /// It did not end in its time.
-    TimedOut,
-    /// The host died under it too often.
-    Lost,
-    /// It never started, and never will.
-    NotRun,
-}
-
-impl StageStatus {
-    /// Whether nothing more will happen to it.
-    pub fn is_final(self) -> bool {
-        !matches!(self, Self::Waiting | Self::Running | Self::Suspended)
-    }
-
-    /// Whether the stages after it may start.
-    pub fn lets_others_start(self) -> bool {
-        matches!(self, Self::Succeeded | Self::Skipped)
-    }
-
-    /// Whether it makes the deployment fail.
-    pub fn is_failure(self) -> bool {
-        matches!(self, Self::Failed | Self::TimedOut | Self::Lost)
-    }
-
-    /// The word for people and for the store.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Waiting => "waiting",
-            Self::Running => "running",
-            Self::Suspended => "suspended",
-            Self::Succeeded => "succeeded",
-            Self::Failed => "failed",
-            Self::Skipped => "skipped",
-            Self::Exited => "exited",
-            Self::Cancelled => "cancelled",
-            Self::TimedOut => "timed-out",
-            Self::Lost => "lost",
-            Self::NotRun => "not-run",
-        }
-    }
-}
-
-impl fmt::Display for StageStatus {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
-    }
-}
-
-/// How one deploy target fared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum TargetStatus {
-    /// Well.
-    Succeeded,
-    /// Not well.
-    Failed,
-    /// There was nothing to do.
-    Skipped,
-}
-
-/// The result of one deploy target.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct TargetResult {
-    /// The deploy target's name.
-    pub name: String,
-    /// How it fared.
-    pub status: TargetStatus,
-    /// More on that; may be empty.
-    pub message: String,
-}
-
 /// What has been stopping a deployment since it was not to go on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -286,97 +197,94 @@ pub enum Ending {
     Failed,
     /// Its time is over.
     TimedOut,
+    /// Someone cancelled it.
+    Cancelled,
 }
 
-/// Which execution of a stage a write belongs to. A write that carries an older
-/// one is refused.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
-)]
-#[serde(rename_all = "camelCase")]
-pub struct Attempt {
-    /// The attempt, from 1; 0 if it never started.
-    pub number: u32,
-    /// The turn within the attempt, from 1.
-    pub turn: u32,
-}
-
-/// What a suspended stage waits for.
+/// Someone's wish that a deployment, or its rollback, should not go on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Wait {
-    /// Since when.
-    pub since: Timestamp,
-    /// The time that ends it.
-    pub until: Timestamp,
+pub struct Cancellation {
+    /// Who wishes it; none when something automatic does.
+    pub by: Option<String>,
+    /// Why; may be empty.
+    pub why: String,
+    /// Whether what had started is to be undone.
+    pub rollback: bool,
+    /// When it was said.
+    pub at: Timestamp,
 }
 
-/// A stage of a deployment.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+impl fmt::Display for Cancellation {
+    /// As a reason: `cancelled by ann: wrong region`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("cancelled")?;
+        if let Some(by) = &self.by {
+            write!(f, " by {by}")?;
+        }
+        if !self.why.is_empty() {
+            write!(f, ": {}", self.why)?;
+        }
+        Ok(())
+    }
+}
+
+/// How undoing what had started goes: it has a result of its own.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Stage {
-    /// Unique for ever.
-    pub id: StageId,
-    /// The `id:` that the file gives it.
-    pub key: Option<String>,
-    /// The name, which may repeat.
-    pub name: String,
-    /// What it does.
-    pub description: String,
-    /// Its place: in a pipeline the file's, in a quick sync the order of the plan.
-    pub index: u32,
-    /// The stages that must have ended well before.
-    pub requires: Vec<StageId>,
-    /// Whether it runs only to undo others.
-    pub rollback: bool,
-    /// For a rollback stage: the stages that it undoes. It runs if one of them
-    /// had started.
-    pub undoes: Vec<StageId>,
-    /// Whether it is shown; a rollback stage from when it starts.
-    pub visible: bool,
-    /// Whether it comes from the plugin rather than from the file.
-    pub predefined: bool,
-    /// The metadata that it was planned with.
-    pub metadata: BTreeMap<String, String>,
-    /// What a person may do while it waits.
-    pub operation: Operation,
-    /// Who may do so; empty for anyone.
-    pub authorized_operators: Vec<String>,
-    /// The plugin that executes it.
-    pub plugin: PluginKey,
-    /// Its options, an object.
-    pub options: Value,
-    /// Why it is to be skipped when its turn comes (`skipOn`), if it is.
-    pub skip: Option<String>,
-    /// How long it may take, suspended time included, if the file says so.
-    #[serde(with = "super::time::optional_millis", rename = "timeoutMs")]
-    pub timeout: Option<Duration>,
-    /// What becomes of it when the host dies under it.
-    pub on_loss: OnLoss,
+pub struct Rollback {
     /// Where it stands.
-    pub status: StageStatus,
+    pub status: RollbackStatus,
     /// Why it stands there; empty if there is nothing to say.
     pub reason: String,
-    /// The short text that its plugin shows beside it.
-    pub note: String,
-    /// Its newest execution.
-    pub attempt: Attempt,
-    /// How often a host died under it.
-    pub losses: u32,
-    /// Why that was called.
-    pub cause: Cause,
-    /// What it waits for, while it is suspended.
-    pub wait: Option<Wait>,
-    /// When it first started.
-    pub started_at: Option<Timestamp>,
-    /// When its newest turn started.
-    pub turn_started_at: Option<Timestamp>,
+    /// When it began.
+    pub started_at: Timestamp,
     /// When it ended.
     pub ended_at: Option<Timestamp>,
-    /// The exit code of the program that decided it.
-    pub exit_code: Option<i32>,
-    /// How its deploy targets fared.
-    pub targets: Vec<TargetResult>,
+    /// Someone's wish that it should not go on.
+    pub cancel: Option<Cancellation>,
+    /// The deployment's `active` when it began: its own default limit counts
+    /// from there.
+    #[serde(with = "super::time::millis", rename = "activeBeforeMs")]
+    pub active_before: Duration,
+}
+
+/// Where a rollback stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RollbackStatus {
+    /// Its stages run.
+    Running,
+    /// Its time is over, or it was cancelled: what runs is being stopped.
+    Stopping,
+    /// All of its stages ended well.
+    Succeeded,
+    /// Some stage did not.
+    Failed,
+    /// Someone cancelled it.
+    Cancelled,
+    /// It did not end in its time.
+    TimedOut,
+}
+
+impl RollbackStatus {
+    /// The word for people and for the store.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Running => "running",
+            Self::Stopping => "stopping",
+            Self::Succeeded => "succeeded",
+            Self::Failed => "failed",
+            Self::Cancelled => "cancelled",
+            Self::TimedOut => "timed-out",
+        }
+    }
+}
+
+impl fmt::Display for RollbackStatus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
 }
 
 /// One run of an application's pipeline.
@@ -411,9 +319,16 @@ pub struct Deployment {
     pub stages: Vec<Stage>,
     /// Whether a failure is rolled back.
     pub auto_rollback: bool,
-    /// How long it may take, if the file says so; suspended time counts.
+    /// How long it may take, if the file says so; suspended time counts. Its
+    /// rollback may take as long again.
     #[serde(with = "super::time::optional_millis", rename = "timeoutMs")]
     pub timeout: Option<Duration>,
+    /// Someone's wish that it should not go on.
+    #[serde(default)]
+    pub cancel: Option<Cancellation>,
+    /// Its rollback, from when that begins.
+    #[serde(default)]
+    pub rollback: Option<Rollback>,
     /// How long stages were running, up to `active_since`: what the default
     /// time limit counts.
     #[serde(with = "super::time::millis", rename = "activeMs")]
@@ -434,7 +349,7 @@ pub struct Deployment {
 }
 
 impl Deployment {
-    /// A deployment that is to be planned.
+    /// A deployment that is to be planned when its turn comes.
     pub fn new(
         id: DeploymentId,
         application: Application,
@@ -448,7 +363,7 @@ impl Deployment {
             trigger,
             target,
             running: None,
-            status: DeploymentStatus::Planning,
+            status: DeploymentStatus::Queued,
             reason: String::new(),
             ending: None,
             strategy: None,
@@ -458,6 +373,8 @@ impl Deployment {
             stages: Vec::new(),
             auto_rollback: true,
             timeout: None,
+            cancel: None,
+            rollback: None,
             active: Duration::ZERO,
             active_since: None,
             plan_attempt: 0,

@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    ApplicationId, Attempt, DeploymentId, DeploymentStatus, StageId, StageStatus, Timestamp,
+    ApplicationId, Attempt, Cancellation, CommandKind, DeploymentId, DeploymentStatus,
+    RollbackStatus, StageId, StageStatus, Timestamp,
 };
 
 /// Something that happened to a deployment. It is durable before anyone sees it.
@@ -50,6 +51,26 @@ pub enum EventKind {
         attempt: Attempt,
         /// Why; may be empty.
         reason: String,
+    },
+    /// Someone wishes that the deployment, or its rollback, should not go on.
+    Cancel(Cancellation),
+    /// The rollback has a new status.
+    Rollback {
+        /// The status.
+        status: RollbackStatus,
+        /// Why; may be empty.
+        reason: String,
+    },
+    /// Someone approved or skipped a stage.
+    Command {
+        /// Which.
+        stage: StageId,
+        /// Its name.
+        name: String,
+        /// What was done.
+        command: CommandKind,
+        /// Who did it.
+        by: String,
     },
     /// A stage shows a new short text.
     Note {

@@ -9,11 +9,12 @@ mod event;
 mod id;
 mod log;
 mod plugin;
+mod stage;
 mod time;
 
 pub use deployment::{
-    Application, Attempt, Commit, Deployment, DeploymentStatus, Ending, PinnedPlugin, Revision,
-    Stage, StageStatus, Strategy, TargetResult, TargetStatus, Trigger, Wait,
+    Application, Cancellation, Commit, Deployment, DeploymentStatus, Ending, PinnedPlugin,
+    Revision, Rollback, RollbackStatus, Strategy, Trigger,
 };
 pub use event::{Event, EventKind};
 pub use id::{ApplicationId, DeploymentId, Digest, PluginKey, StageId};
@@ -23,5 +24,8 @@ pub use plugin::{
     DeployTarget, Export, Manifest, OnLoss, Operation, Outcome, OutcomeStatus, PlanInput,
     PlannedStage, Plugin, PluginError, Refusal, RequestedStage, Scope, Services, Source,
     StageDefinition, StageRequest, Version, Wake,
+};
+pub use stage::{
+    Attempt, Command, CommandKind, Stage, StageStatus, TargetResult, TargetStatus, Wait,
 };
 pub use time::Timestamp;

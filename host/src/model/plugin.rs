@@ -17,8 +17,8 @@ use serde_json::Value;
 use tokio::sync::watch;
 
 use super::{
-    Application, Attempt, DeploymentId, Severity, StageId, Strategy, TargetResult, Timestamp,
-    Trigger,
+    Application, Attempt, Command, DeploymentId, Severity, StageId, Strategy, TargetResult,
+    Timestamp, Trigger,
 };
 
 /// A platform provider: plans deployments and executes their stages.
@@ -121,6 +121,9 @@ pub trait Services: Send + Sync + fmt::Debug {
 
     /// The keys that start with a prefix, in order.
     async fn keys(&self, scope: Scope, prefix: &str) -> Result<Vec<String>, Refusal>;
+
+    /// The commands to the stage with a greater number than `after`, in order.
+    async fn commands(&self, after: u64) -> Result<Vec<Command>, Refusal>;
 }
 
 /// Whom a value of a plugin's state belongs to.
@@ -329,7 +332,9 @@ pub enum Cause {
     First,
     /// The time it was waiting for has come.
     Time,
-    /// The host died while it ran.
+    /// The command it was waiting for has come.
+    Command,
+    /// The host died or stopped while it ran.
     Loss,
 }
 
@@ -363,6 +368,8 @@ pub struct StageRequest {
 pub enum Wake {
     /// A time.
     At(Timestamp),
+    /// The first command to the stage with a greater number than this.
+    Command(u64),
 }
 
 /// How a stage ended.

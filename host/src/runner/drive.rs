@@ -11,8 +11,13 @@ use tokio::task::{AbortHandle, JoinError, JoinSet};
 
 use crate::lifecycle::{self, Event, Next};
 use crate::model::{Deployment, DeploymentId, StageId, Timestamp};
+use crate::store::Keep;
 
+use super::turn::LOOK_AGAIN;
 use super::{RunError, Runner, Stop, now, stopped};
+
+/// How long a wait for a time goes without a look at the clock.
+const LOOK_AT_THE_CLOCK: Duration = Duration::from_secs(5);
 
 /// How many due deployments are looked up at once.
 const BATCH: usize = 100;
@@ -66,10 +71,19 @@ impl Runner {
                 return Ok(());
             }
             let next = self.store.next_due().await?;
+            let look = |due: Timestamp| {
+                if due > now() {
+                    due
+                } else {
+                    now().after(LOOK_AGAIN)
+                }
+            };
             tokio::select! {
                 Some(ended) = tasks.join_next() => { finished(ended)?; }
                 _ = changes.changed() => {}
-                () = until(next), if next.is_some_and(|time| time > now()) => {}
+                // What is due already is under way, or another host's that may be
+                // gone: then it is looked at again.
+                () = until(next.map(look)) => {}
                 () = stopped(&mut stop, Stop::Soon), if !stopping => {}
             }
         }
@@ -104,8 +118,10 @@ impl Runner {
                     continue;
                 }
                 Next::Plan if !stopping && lapse.is_none() => {
-                    self.plan_step(id).await?;
-                    continue;
+                    if self.store.ahead(id).await?.is_none() {
+                        self.plan_step(&deployment, &stop).await?;
+                        continue;
+                    }
                 }
                 Next::Begin(stages) if !stopping => {
                     for stage in stages {
@@ -180,6 +196,9 @@ impl Runner {
             tracing::warn!(%error, "old sources could not be removed");
         }
         self.store.components_prune().await?;
+        if self.keep != Keep::default() {
+            self.store.prune(application, &self.keep).await?;
+        }
         Ok(())
     }
 }
@@ -200,11 +219,19 @@ fn finished<T>(ended: Result<Result<T, RunError>, JoinError>) -> Result<T, RunEr
     ended.unwrap_or_else(|error| Err(RunError::Broken(error.to_string())))
 }
 
-/// Waits until a time; for ever without one.
+/// Waits until a time; for ever without one. The clock may be set meanwhile: so
+/// it is looked at now and then.
 async fn until(time: Option<Timestamp>) {
     match time {
-        // A millisecond more, since a time is a whole number of them.
-        Some(time) => tokio::time::sleep(time.since(now()) + Duration::from_millis(1)).await,
+        Some(time) => loop {
+            let left = time.since(now());
+            if left.is_zero() {
+                return;
+            }
+            // A millisecond more, since a time is a whole number of them.
+            let left = left + Duration::from_millis(1);
+            tokio::time::sleep(left.min(LOOK_AT_THE_CLOCK)).await;
+        },
         None => std::future::pending().await,
     }
 }

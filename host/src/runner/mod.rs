@@ -7,6 +7,8 @@
 //! same deployment: each step is claimed by a compare-and-set, and who comes
 //! second looks again.
 
+mod cancelling;
+pub(crate) mod crash;
 mod drive;
 mod plan;
 mod planning;
@@ -22,11 +24,12 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::sync::{Semaphore, watch};
 
 use crate::definition::{Application, HostLimits, Source as Text};
-use crate::lifecycle::{self, Event};
+use crate::lifecycle::{self, Event, Rejected};
 use crate::model::{Deployment, DeploymentId, PluginKey, Revision, Source, StageId, Timestamp};
 use crate::source::{SourceError, Sources};
-use crate::store::{Holder, Store, StoreError};
+use crate::store::{Holder, Keep, Store, StoreError};
 
+use cancelling::Calls;
 pub(crate) use drive::Parked;
 pub use planning::PlanFailure;
 use providers::Providers;
@@ -45,10 +48,14 @@ pub(crate) struct Runner {
     pub(crate) sources: Arc<dyn Sources>,
     pub(crate) providers: Arc<dyn Providers>,
     pub(crate) limits: HostLimits,
+    /// How much is kept of an application's finished deployments.
+    pub(crate) keep: Keep,
     /// Where the scratch directories are.
     pub(crate) scratch: PathBuf,
     /// As many as stages may run at once.
     permits: Arc<Semaphore>,
+    /// The calls under way, to be told of cancels.
+    calls: Calls,
 }
 
 /// How far a runner is to go.
@@ -86,6 +93,7 @@ impl Runner {
         sources: Arc<dyn Sources>,
         providers: Arc<dyn Providers>,
         limits: HostLimits,
+        keep: Keep,
         scratch: PathBuf,
     ) -> Self {
         let stages = usize::try_from(limits.concurrent_stages.get()).unwrap_or(usize::MAX);
@@ -94,8 +102,10 @@ impl Runner {
             sources,
             providers,
             limits,
+            keep,
             scratch,
             permits: Arc::new(Semaphore::new(stages.min(Semaphore::MAX_PERMITS))),
+            calls: Calls::default(),
         }
     }
 
@@ -105,7 +115,7 @@ impl Runner {
         beat.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         loop {
             beat.tick().await;
-            let Holder { owner, until } = self.holder();
+            let Holder { owner, until } = holder(&*self.store);
             if let Err(error) = self.store.renew(&owner, until).await {
                 // A lease that lapses is taken over by its own host at the latest;
                 // a store that fails is told by whoever writes to it next.
@@ -114,43 +124,25 @@ impl Runner {
         }
     }
 
-    fn holder(&self) -> Holder {
-        Holder {
-            owner: self.store.owner().to_owned(),
-            until: now().after(LEASE),
-        }
-    }
-
     async fn load(&self, id: &DeploymentId) -> Result<Deployment, RunError> {
-        let found = self.store.load(id).await?;
-        found.ok_or_else(|| RunError::Unknown(id.clone()))
+        load(&*self.store, id).await
     }
 
-    /// Applies an event to a deployment as it is now, again if someone else was
-    /// quicker. None if the event no longer fits: then someone else has done it.
+    /// Applies an event to a deployment as it is now. None if the event no longer
+    /// fits: then someone else has done it.
     async fn apply(
         &self,
         id: &DeploymentId,
         still_fits: impl Fn(&Deployment) -> bool,
         event: impl Fn() -> Event,
     ) -> Result<Option<Deployment>, RunError> {
-        loop {
-            let deployment = self.load(id).await?;
-            if !still_fits(&deployment) {
-                return Ok(None);
+        match transition(&*self.store, id, still_fits, event).await {
+            Ok(deployment) => Ok(deployment),
+            Err(TransitionError::Rejected(rejected)) => {
+                tracing::debug!(%rejected, "an event came too late");
+                Ok(None)
             }
-            let change = match lifecycle::apply(&deployment, event(), now()) {
-                Ok(change) => change,
-                Err(rejected) => {
-                    tracing::debug!(%rejected, "an event came too late");
-                    return Ok(None);
-                }
-            };
-            match self.store.apply(&change, &self.holder()).await {
-                Ok(()) => return Ok(Some(change.deployment)),
-                Err(StoreError::Conflict) => {}
-                Err(error) => return Err(error.into()),
-            }
+            Err(TransitionError::Run(error)) => Err(error),
         }
     }
 
@@ -183,6 +175,58 @@ impl Runner {
     /// The directory that belongs to a deployment and a plugin.
     fn scratch_of(&self, deployment: &DeploymentId, plugin: &PluginKey) -> PathBuf {
         self.scratch.join(deployment.as_str()).join(plugin.as_str())
+    }
+}
+
+/// Why an event made nothing of a deployment.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum TransitionError {
+    /// It does not fit where the deployment stands.
+    #[error(transparent)]
+    Rejected(#[from] Rejected),
+    /// The store failed.
+    #[error(transparent)]
+    Run(#[from] RunError),
+}
+
+/// Applies an event to a deployment as it is now, again if someone else was
+/// quicker. None if `still_fits` says no.
+pub(crate) async fn transition(
+    store: &dyn Store,
+    id: &DeploymentId,
+    still_fits: impl Fn(&Deployment) -> bool,
+    event: impl Fn() -> Event,
+) -> Result<Option<Deployment>, TransitionError> {
+    loop {
+        let deployment = load(store, id).await?;
+        if !still_fits(&deployment) {
+            return Ok(None);
+        }
+        let event = event();
+        let name = event.name();
+        let change = lifecycle::apply(&deployment, event, now())?;
+        crash::before(name);
+        match store.apply(&change, &holder(store)).await {
+            Ok(()) => {
+                crash::after(name);
+                return Ok(Some(change.deployment));
+            }
+            Err(StoreError::Conflict) => {}
+            Err(error) => return Err(RunError::from(error).into()),
+        }
+    }
+}
+
+async fn load(store: &dyn Store, id: &DeploymentId) -> Result<Deployment, RunError> {
+    let found = store.load(id).await?;
+    found.ok_or_else(|| RunError::Unknown(id.clone()))
+}
+
+/// Who takes a lease now.
+fn holder(store: &dyn Store) -> Holder {
+    Holder {
+        owner: store.owner().to_owned(),
+        until: now().after(LEASE),
     }
 }
 

@@ -4,6 +4,8 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use tokio::sync::watch;
+
 use crate::definition::Application;
 use crate::lifecycle::{Event, Plan};
 use crate::logs::LogWriter;
@@ -14,16 +16,26 @@ use crate::store::LogKey;
 use super::planning::{PlanFailure, Planning};
 use super::services::CallLog;
 use super::wiring::Wiring;
-use super::{RunError, Runner, new_stage_id, now};
+use super::{RunError, Runner, Stop, new_stage_id, now, stopped};
 
 impl Runner {
     /// Plans a deployment, if nobody else does.
-    pub(super) async fn plan_step(&self, id: &DeploymentId) -> Result<(), RunError> {
+    pub(super) async fn plan_step(
+        &self,
+        deployment: &Deployment,
+        stop: &watch::Receiver<Stop>,
+    ) -> Result<(), RunError> {
+        let id = &deployment.id;
+        let queued = |d: &Deployment| d.status == DeploymentStatus::Queued;
         let planning = |d: &Deployment| d.status == DeploymentStatus::Planning;
+        let application = &deployment.application.id;
+        let running = self.store.last_success(application).await?;
         let limit = self.limits.attempts.get();
-        let begun = self
-            .apply(id, planning, || Event::PlanBegun { limit })
-            .await?;
+        let begin = || Event::PlanBegun {
+            limit,
+            running: running.clone(),
+        };
+        let begun = self.apply(id, |d| queued(d) || planning(d), begin).await?;
         let Some(deployment) = begun.filter(planning) else {
             return Ok(());
         };
@@ -39,9 +51,21 @@ impl Runner {
             0,
             Arc::new(now),
         ));
-        let made = self
-            .plan_with(&deployment, CallLog::Stored(log.clone()))
-            .await;
+        let still_mine = |d: &Deployment| planning(d) && d.plan_attempt == mine;
+        let mut stop = stop.clone();
+        let made = tokio::select! {
+            made = self.plan_with(&deployment, CallLog::Stored(log.clone())) => made,
+            // Planning has no effect but its answer: it can be dropped at once.
+            cancelled = self.no_longer(id, still_mine) => {
+                cancelled?;
+                return Ok(log.finish().await?);
+            }
+            () = stopped(&mut stop, Stop::Soon) => {
+                log.finish().await?;
+                self.apply(id, still_mine, || Event::PlanHandedBack).await?;
+                return Ok(());
+            }
+        };
         match &made {
             Ok(plan) => log.write(Severity::Success, &plan.summary),
             Err(failure) => log.write(Severity::Error, &failure.to_string()),
@@ -54,9 +78,27 @@ impl Runner {
             }
             Err(failure) => Event::PlanFailed(failure.to_string()),
         };
-        let still_mine = |d: &Deployment| planning(d) && d.plan_attempt == mine;
         self.apply(id, still_mine, || event.clone()).await?;
         Ok(())
+    }
+
+    /// Waits until something no longer holds of a deployment.
+    async fn no_longer(
+        &self,
+        id: &DeploymentId,
+        holds: impl Fn(&Deployment) -> bool,
+    ) -> Result<(), RunError> {
+        let mut changes = self.store.changes();
+        loop {
+            changes.borrow_and_update();
+            if !holds(&self.load(id).await?) {
+                return Ok(());
+            }
+            if changes.changed().await.is_err() {
+                // Nobody is left who could change it.
+                std::future::pending::<()>().await;
+            }
+        }
     }
 
     /// Asks the plugins how a deployment will go; stores nothing.

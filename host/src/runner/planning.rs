@@ -256,6 +256,7 @@ impl Planning<'_> {
             requested.extend(own.iter().map(|&(index, stage)| Requested {
                 index,
                 key: stage.id.as_ref().map(|id| id.value.clone()),
+                needs: needs(stage),
                 description: stage.desc.clone().unwrap_or_default(),
                 timeout: stage.timeout.as_ref().map(|timeout| timeout.value),
                 skip: self.skip(stage),
@@ -474,4 +475,10 @@ fn as_written(index: u32, stage: &StageSpec) -> PlannedStage {
         operation: crate::model::Operation::None,
         authorized_operators: Vec::new(),
     }
+}
+
+/// The ids of the stages that must have ended well before, if the file names them.
+fn needs(stage: &StageSpec) -> Option<Vec<String>> {
+    let needs = stage.needs.as_ref()?;
+    Some(needs.iter().map(|need| need.value.clone()).collect())
 }

@@ -6,7 +6,9 @@ use async_trait::async_trait;
 use serde_json::json;
 
 use crate::logs::LogWriter;
-use crate::model::{Cancel, Deployment, PluginKey, Refusal, Scope, Services, Severity, Timestamp};
+use crate::model::{
+    Cancel, Command, Deployment, PluginKey, Refusal, Scope, Services, Severity, Timestamp,
+};
 use crate::store::{Fence, StateOwner, Store, StoreError};
 
 /// How many characters of a status text are kept.
@@ -169,6 +171,25 @@ impl Services for CallServices {
         }
         let owner = self.owner(scope, "state.keys")?;
         self.store.state_keys(&owner, prefix).await.map_err(refusal)
+    }
+
+    async fn commands(&self, after: u64) -> Result<Vec<Command>, Refusal> {
+        let Some(fence) = &self.fence else {
+            return Err(Refusal::Denied(format!(
+                "plugin `{}` called `commands.after` while planning, where there is no stage yet",
+                self.plugin
+            )));
+        };
+        // As it is now, not as it was when the call began.
+        let loaded = self.store.load(&fence.deployment).await.map_err(refusal)?;
+        let stage = loaded.as_ref().and_then(|d| d.stage(&fence.stage));
+        let commands = stage.map(|stage| stage.commands.iter());
+        Ok(commands
+            .into_iter()
+            .flatten()
+            .filter(|command| command.number > after)
+            .cloned()
+            .collect())
     }
 }
 

@@ -9,14 +9,17 @@ use tokio::sync::watch;
 use crate::lifecycle::{self, Event, TurnEnd};
 use crate::logs::LogWriter;
 use crate::model::{
-    Attempt, Call, Cancel, Deployment, DeploymentId, Outcome, OutcomeStatus, PluginError, Severity,
-    Stage, StageId, StageRequest, StageStatus, Timestamp, Wake,
+    Attempt, Call, Cancel, Deployment, DeploymentId, Operation, Outcome, OutcomeStatus,
+    PluginError, Severity, Stage, StageId, StageRequest, StageStatus, Timestamp, Wake,
 };
 use crate::store::{Fence, Leased, LogKey, StoreError};
 
 use super::planning::{locate, plan_input};
 use super::services::{CallLog, CallServices};
 use super::{RunError, Runner, Stop, now, stopped};
+
+/// When a lease is looked at again that can't yet be said to have lapsed.
+pub(super) const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
 /// How long after the grace period a call is dropped that does not end by itself:
 /// the sandbox ends its own in time, a native plugin may not.
@@ -106,15 +109,17 @@ impl Runner {
                     Ok(outcome) => matches!(outcome.status, OutcomeStatus::Failed(_)),
                     Err(failed) => failed.may_lack,
                 };
-                let (end, outcome) = judge(answer.map_err(|failed| failed.error));
-                if let TurnEnd::Failed(reason) = &end {
-                    log.write(Severity::Error, reason);
-                    if may_lack {
-                        self.tell_what_is_missing(stage, &log);
+                let (end, outcome) = judge(stage, answer.map_err(|failed| failed.error));
+                match &end {
+                    TurnEnd::Failed(reason) => {
+                        log.write(Severity::Error, reason);
+                        if may_lack {
+                            self.tell_what_is_missing(stage, &log);
+                        }
                     }
-                }
-                if end == TurnEnd::TimedOut {
-                    log.write(Severity::Error, "timed out");
+                    TurnEnd::TimedOut => log.write(Severity::Error, "timed out"),
+                    TurnEnd::Cancelled => log.write(Severity::Error, "cancelled"),
+                    _ => {}
                 }
                 Event::StageEnded {
                     stage: stage.id.clone(),
@@ -190,6 +195,11 @@ impl Runner {
         fs::create_dir_all(&scratch)
             .map_err(|error| host(format!("{}: {error}", scratch.display())))?;
         let (canceller, cancel) = Cancel::new();
+        let _told = self
+            .on_cancel(&deployment.id, &stage.id, stage.attempt, canceller.clone())
+            .await
+            .map_err(|e| host(e.to_string()))?;
+        let mut cancelled = cancel.clone();
         let time_left = lifecycle::time_left(deployment, stage, now());
         let grace = self.limits.grace_period;
         let call = Call {
@@ -220,14 +230,20 @@ impl Runner {
         };
         let answer = provider.plugin().execute_stage(&call, &request);
         tokio::pin!(answer);
+        let in_grace = grace.saturating_add(BACKSTOP);
         let answer = tokio::select! {
             answer = &mut answer => answer,
             () = tokio::time::sleep(time_left) => {
                 // The plugin is told, and may tidy up; but it has had its time,
                 // whatever it answers now.
                 canceller.cancel();
-                let _late = tokio::time::timeout(grace.saturating_add(BACKSTOP), answer).await;
+                let _late = tokio::time::timeout(in_grace, answer).await;
                 Err(PluginError::TimedOut(time_left))
+            }
+            () = cancelled.cancelled() => {
+                // What it did before it could stop, it has done.
+                let late = tokio::time::timeout(in_grace, answer).await;
+                late.unwrap_or(Err(PluginError::Cancelled))
             }
         };
         answer.map_err(|error| {
@@ -278,7 +294,10 @@ impl Runner {
             // What this host holds it is at work on.
             let held = lease.owner == self.store.owner();
             if held || !self.store.has_lapsed(&lease, now()).await? {
-                next = next.into_iter().chain([lease.until]).min();
+                // One whose time is over and whose host may yet live is looked at
+                // again.
+                let look = lease.until.max(now().after(LOOK_AGAIN));
+                next = next.into_iter().chain([look]).min();
                 continue;
             }
             let Leased::Stage(id) = &lease.what else {
@@ -307,10 +326,11 @@ fn is_running(deployment: &Deployment, stage: &StageId, attempt: Attempt) -> boo
 }
 
 /// What a plugin's answer means for the stage.
-fn judge(answer: Result<Outcome, PluginError>) -> (TurnEnd, Option<Outcome>) {
+fn judge(stage: &Stage, answer: Result<Outcome, PluginError>) -> (TurnEnd, Option<Outcome>) {
     let outcome = match answer {
         Ok(outcome) => outcome,
         Err(PluginError::TimedOut(_)) => return (TurnEnd::TimedOut, None),
+        Err(PluginError::Cancelled) => return (TurnEnd::Cancelled, None),
         Err(error) => return (TurnEnd::Failed(error.to_string()), None),
     };
     let end = match &outcome.status {
@@ -318,14 +338,27 @@ fn judge(answer: Result<Outcome, PluginError>) -> (TurnEnd, Option<Outcome>) {
         OutcomeStatus::Failed(reason) => TurnEnd::Failed(or(reason, "the plugin gave no reason")),
         OutcomeStatus::Skipped(reason) => TurnEnd::Skipped(reason.clone()),
         OutcomeStatus::Exited(reason) => TurnEnd::Exited(reason.clone()),
-        OutcomeStatus::Suspended(wakes) => match wakes.iter().map(|Wake::At(time)| *time).min() {
-            Some(time) => TurnEnd::Suspended(time),
-            None => TurnEnd::Failed(
-                "the plugin suspended the stage without saying what ends it".to_owned(),
-            ),
+        OutcomeStatus::Suspended(wakes) => match never_wakes(stage, wakes) {
+            Some(why) => TurnEnd::Failed(why.to_owned()),
+            None => TurnEnd::Suspended(wakes.clone()),
         },
     };
     (end, Some(outcome))
+}
+
+/// Why a suspension would never end, if it would not.
+fn never_wakes(stage: &Stage, wakes: &[Wake]) -> Option<&'static str> {
+    let time = wakes.iter().any(|wake| matches!(wake, Wake::At(_)));
+    if wakes.is_empty() {
+        Some("the plugin suspended the stage without saying what ends it")
+    } else if !time && stage.operation == Operation::None {
+        Some(
+            "the plugin suspended the stage until a command, but planned it as one that nobody \
+             approves or skips",
+        )
+    } else {
+        None
+    }
 }
 
 fn or(text: &str, otherwise: &str) -> String {

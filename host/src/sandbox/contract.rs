@@ -11,7 +11,7 @@ const PACKAGE: &str = "stagewright:plugin";
 const SPOKEN: Version = Version(0, 1, 0);
 
 const EXPORTS: [&str; 3] = ["manifest", "planner", "executor"];
-const IMPORTS: [&str; 5] = ["types", "log", "state", "control", "process"];
+const IMPORTS: [&str; 6] = ["types", "log", "state", "control", "commands", "process"];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Version(u64, u64, u64);

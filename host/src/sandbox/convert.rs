@@ -161,6 +161,7 @@ pub(super) fn stage_request(request: &model::StageRequest) -> execution::StageRe
             cause: match request.cause {
                 model::Cause::First => execution::Cause::First,
                 model::Cause::Time => execution::Cause::Time,
+                model::Cause::Command => execution::Cause::Command,
                 model::Cause::Loss => execution::Cause::Loss,
             },
         },
@@ -182,7 +183,10 @@ pub(super) fn outcome(outcome: execution::Outcome) -> Result<model::Outcome, mod
         execution::Status::Suspended(wakes) => model::OutcomeStatus::Suspended(
             wakes
                 .into_iter()
-                .map(|execution::Wake::At(at)| model::Wake::At(model::Timestamp(at)))
+                .map(|wake| match wake {
+                    execution::Wake::At(at) => model::Wake::At(model::Timestamp(at)),
+                    execution::Wake::Command(after) => model::Wake::Command(after),
+                })
                 .collect(),
         ),
     };

@@ -17,9 +17,9 @@ use super::process::Processes;
 use super::wasi::Mounts;
 use super::{LoadError, PluginConfig, Sandbox, contract};
 use crate::model::{
-    Call, Cancel, Decision, Export, Manifest, Outcome, OutcomeStatus, PlanInput, PlannedStage,
-    Plugin, PluginError, PluginKey, Refusal, RequestedStage, Scope, Services, Severity,
-    StageRequest, Version,
+    Call, Cancel, Command, Decision, Export, Manifest, Outcome, OutcomeStatus, PlanInput,
+    PlannedStage, Plugin, PluginError, PluginKey, Refusal, RequestedStage, Scope, Services,
+    Severity, StageRequest, Version,
 };
 
 /// A plugin that runs in a sandbox. Every call gets an instance of its own.
@@ -345,6 +345,10 @@ impl Services for NoServices {
     }
 
     async fn keys(&self, _scope: Scope, _prefix: &str) -> Result<Vec<String>, Refusal> {
+        self.refuse()
+    }
+
+    async fn commands(&self, _after: u64) -> Result<Vec<Command>, Refusal> {
         self.refuse()
     }
 }

@@ -45,7 +45,9 @@ impl LocalSources {
     }
 
     fn fetch_now(&self, wanted: &Wanted) -> Result<Fetched, SourceError> {
-        let file = application_file(&wanted.file, wanted.commit.is_some())?;
+        let given = wanted.config.as_deref();
+        let may_miss = wanted.commit.is_some() || given.is_some();
+        let file = application_file(&wanted.file, may_miss)?;
         let directory = file.parent().unwrap_or(Path::new("/")).to_owned();
         let repository = Repository::around(existing(&directory))?;
         let root = repository
@@ -64,7 +66,10 @@ impl LocalSources {
             (Some(name), Some(repository)) => {
                 let found = repository.commit(name)?;
                 let commit = found.describe()?;
-                let config = found.read(&path)?;
+                let config = match given {
+                    Some(text) => text.as_bytes().to_owned(),
+                    None => found.read(&path)?,
+                };
                 let tree = home.join(&commit.hash);
                 if !is_there(&tree)? {
                     let copy = unfinished(&home)?;
@@ -84,8 +89,12 @@ impl LocalSources {
             (None, _) => {
                 let copy = unfinished(&home)?;
                 self.snapshot(&root, &directory, copy.path(), wanted.max_size)?;
-                let commit = plain_commit(digest(copy.path())?);
                 let copied = copy.path().join(&path);
+                if let Some(text) = given {
+                    fs::write(&copied, text)
+                        .map_err(SourceError::io("could not write", &copied))?;
+                }
+                let commit = plain_commit(digest(copy.path())?);
                 let config =
                     fs::read(&copied).map_err(SourceError::io("could not read", &copied))?;
                 let tree = home.join(&commit.hash);
@@ -186,14 +195,14 @@ async fn blocking<T: Send + 'static>(
         })
 }
 
-/// The application file's whole path. One that a commit has need not be in the
-/// work tree.
-fn application_file(file: &Path, in_commit: bool) -> Result<PathBuf, SourceError> {
+/// The application file's whole path. One that a commit has, or whose text is
+/// given, need not be there.
+fn application_file(file: &Path, may_miss: bool) -> Result<PathBuf, SourceError> {
     let fail =
         |error| SourceError::Invalid(format!("{}: {error}; is the path right?", file.display()));
     let path = match file.canonicalize() {
         Ok(path) => path,
-        Err(error) if in_commit && error.kind() == ErrorKind::NotFound => {
+        Err(error) if may_miss && error.kind() == ErrorKind::NotFound => {
             let whole = std::path::absolute(file).map_err(fail)?;
             let there = existing(&whole);
             let rest = below(there, &whole)?.to_owned();

@@ -47,6 +47,9 @@ pub struct Wanted {
     /// The commit, as git names it: a hash, a branch, a tag, `HEAD~1`. None for
     /// the directory as it stands.
     pub commit: Option<String>,
+    /// The text of the application file, if it is not one that is there: then the
+    /// file's path says only where it would be.
+    pub config: Option<String>,
     /// The most bytes that its files may have in all.
     pub max_size: u64,
 }

@@ -68,6 +68,7 @@ impl Place {
     async fn fetch(&self, commit: Option<&str>) -> Result<Fetched, SourceError> {
         let wanted = Wanted {
             file: self.path("files/site/app.yaml"),
+            config: None,
             commit: commit.map(str::to_owned),
             max_size: 1 << 20,
         };
@@ -267,6 +268,7 @@ async fn a_missing_file_and_a_directory_are_told_apart() {
     let fetch = |path: &str| {
         let wanted = Wanted {
             file: place.path(path),
+            config: None,
             commit: None,
             max_size: 1,
         };

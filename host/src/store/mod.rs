@@ -12,6 +12,7 @@ pub(crate) mod conformance;
 mod sqlite;
 
 use std::fmt;
+use std::path::Path;
 
 use async_trait::async_trait;
 use tokio::sync::watch;
@@ -32,7 +33,8 @@ pub trait Store: Send + Sync + fmt::Debug {
     fn owner(&self) -> &str;
 
     /// Stores a new deployment, with an event for its status. It is due at once,
-    /// unless it is at its end; [`StoreError::Conflict`] if the id is taken.
+    /// unless it is at its end or queued behind another one of its application;
+    /// [`StoreError::Conflict`] if the id is taken.
     async fn create(&self, deployment: &Deployment) -> Result<(), StoreError>;
 
     /// The deployment with an id.
@@ -49,8 +51,9 @@ pub trait Store: Send + Sync + fmt::Debug {
     /// was decided on; else [`StoreError::Conflict`], and nothing is stored.
     ///
     /// With a success, the deployment's target becomes the application's last
-    /// success; with any end, the deployment's leases end. A stage keeps the note
-    /// that [`Store::note`] has stored, but in a new attempt.
+    /// success; with any end, the deployment's leases end, and the next one in the
+    /// application's queue is due. A stage keeps the note that [`Store::note`] has
+    /// stored, but in a new attempt.
     async fn apply(&self, change: &Change, holder: &Holder) -> Result<(), StoreError>;
 
     /// Shows a short text beside a stage: an event and the stage's note, without
@@ -72,10 +75,26 @@ pub trait Store: Send + Sync + fmt::Debug {
     /// deployment waits for, or the lapse of some lease.
     async fn next_due(&self) -> Result<Option<Timestamp>, StoreError>;
 
-    /// Whether any deployment is not yet at its end.
-    async fn has_unfinished(&self) -> Result<bool, StoreError>;
+    /// The first unfinished deployment of the same application that was stored
+    /// before this one: it has to end first.
+    async fn ahead(&self, id: &DeploymentId) -> Result<Option<DeploymentId>, StoreError>;
 
-    /// Prolongs the leases of an owner; never shortens them.
+    /// The unfinished deployments that were cancelled, or whose rollback was.
+    async fn cancelling(&self) -> Result<Vec<DeploymentId>, StoreError>;
+
+    /// Removes what is kept of an application's finished deployments beyond the
+    /// newest. What is unfinished, and the last success, stay.
+    async fn prune(&self, application: &ApplicationId, keep: &Keep) -> Result<(), StoreError>;
+
+    /// Copies everything, as it is at one moment, to a new file. Safe while
+    /// others write.
+    ///
+    /// # Errors
+    /// When the file is there already, or the store has no such copies.
+    async fn backup(&self, to: &Path) -> Result<(), StoreError>;
+
+    /// Prolongs the leases of an owner, until this time or, where that would not
+    /// make one longer, by a little.
     async fn renew(&self, owner: &str, until: Timestamp) -> Result<(), StoreError>;
 
     /// The leases of a deployment.
@@ -139,6 +158,9 @@ pub trait Store: Send + Sync + fmt::Debug {
         after: u64,
         limit: usize,
     ) -> Result<Vec<Event>, StoreError>;
+
+    /// The number of the newest event; 0 if there is none.
+    async fn newest_event(&self) -> Result<u64, StoreError>;
 
     /// Keeps the bytes of a component; no error if it has them.
     async fn component_put(&self, digest: &Digest, bytes: &[u8]) -> Result<(), StoreError>;
@@ -216,6 +238,15 @@ pub struct LogKey {
     pub stage: Option<StageId>,
 }
 
+/// How much is kept of an application's finished deployments; none for all.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Keep {
+    /// The number of deployments, the newest first.
+    pub deployments: Option<u32>,
+    /// The number of deployments whose logs are kept, the newest first.
+    pub logs: Option<u32>,
+}
+
 /// Which deployments are wanted.
 #[derive(Clone, Debug)]
 pub struct Filter {
@@ -223,6 +254,10 @@ pub struct Filter {
     pub application: Option<String>,
     /// Those with one of these statuses; empty for any.
     pub statuses: Vec<DeploymentStatus>,
+    /// Those stored at this time or later.
+    pub since: Option<Timestamp>,
+    /// Those stored before this time.
+    pub until: Option<Timestamp>,
     /// At most so many.
     pub limit: usize,
 }
@@ -232,6 +267,8 @@ impl Default for Filter {
         Self {
             application: None,
             statuses: Vec::new(),
+            since: None,
+            until: None,
             limit: 50,
         }
     }

@@ -52,7 +52,7 @@ fn a_file_of_a_newer_version_is_refused_and_left_as_it_is() {
         .complains("99");
     // With the version put right, all is there.
     set(1);
-    project.run(&["deployments"]).exits(0).says("planning");
+    project.run(&["deployments"]).exits(0).says("queued");
 }
 
 #[test]

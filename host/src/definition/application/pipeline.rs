@@ -178,11 +178,6 @@ fn needs(field: Option<Field<'_>>, version: ApiVersion) -> Option<Vec<Located<St
         );
         return None;
     }
-    field.sink.warning(
-        field.key_span,
-        "`needs` is known but not served yet: stages run one after another",
-        "until then, list the stages in the order in which they shall run",
-    );
     let items = field.items();
     let read = items.iter().filter_map(|item| {
         item.text().map(|value| Located {

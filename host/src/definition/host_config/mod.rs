@@ -36,12 +36,23 @@ pub struct HostConfig {
     pub state_file: PathBuf,
     /// What bounds the host's work.
     pub limits: HostLimits,
+    /// How much is kept of finished deployments.
+    pub keep: Keep,
     /// The plugins, in the order of the file.
     pub plugins: Vec<PluginConfig>,
     /// Where `plugins` is written: the place to add a plugin's entry.
     pub plugins_span: Option<Span>,
     /// The file it was read from.
     pub source: Option<Source>,
+}
+
+/// How much is kept of each application's finished deployments; all, by default.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Keep {
+    /// The number of deployments, the newest first.
+    pub deployments: Option<NonZeroU32>,
+    /// The number of deployments whose logs are kept, the newest first.
+    pub logs: Option<NonZeroU32>,
 }
 
 /// What bounds the host's work.
@@ -206,6 +217,7 @@ impl HostConfig {
             plugins_directory: directory.join("plugins"),
             state_file: directory.join(".stagewright").join("state.db"),
             limits: HostLimits::default(),
+            keep: Keep::default(),
             plugins: Vec::new(),
             plugins_span: None,
             source: None,

@@ -5,7 +5,7 @@ use std::path::Path;
 use super::super::decode::{Field, Fields, FirstSeen, Located, Sink};
 use super::super::size::ByteSize;
 use super::super::yaml::Node;
-use super::{DeployTarget, HostConfig, HostLimits, PluginConfig, PluginLimits, grants};
+use super::{DeployTarget, HostConfig, HostLimits, Keep, PluginConfig, PluginLimits, grants};
 
 /// The most memory that a WebAssembly module of 32 bits can have.
 const MOST_MEMORY: ByteSize = ByteSize::mib(4096);
@@ -40,6 +40,7 @@ pub(super) fn read(sink: &Sink<'_>, root: &Node, directory: &Path) -> Option<Hos
         config.state_file = path;
     }
     config.limits = limits(fields.field("limits"));
+    config.keep = keep(fields.field("keep"));
     if let Some(field) = fields.field("plugins") {
         config.plugins_span = field.key_span;
         for (entry, plugin) in field.entries() {
@@ -53,7 +54,7 @@ pub(super) fn read(sink: &Sink<'_>, root: &Node, directory: &Path) -> Option<Hos
     fields.finish_with(|key| match key {
         "apiVersion" | "kind" | "spec" | "metadata" => Some(
             "a host configuration has its keys at the top: `pluginsDirectory`, `stateFile`, \
-             `limits`, `plugins`; is this an application file?"
+             `limits`, `keep`, `plugins`; is this an application file?"
                 .into(),
         ),
         _ => None,
@@ -98,6 +99,18 @@ fn limits(field: Option<Field<'_>>) -> HostLimits {
     );
     fields.finish();
     limits
+}
+
+fn keep(field: Option<Field<'_>>) -> Keep {
+    let Some(mut fields) = field.and_then(|field| field.fields()) else {
+        return Keep::default();
+    };
+    let keep = Keep {
+        deployments: fields.take("deployments").map(|count| count.value),
+        logs: fields.take("logs").map(|count| count.value),
+    };
+    fields.finish();
+    keep
 }
 
 fn set<T>(limit: &mut T, written: Option<Located<T>>) {

@@ -1,5 +1,6 @@
 //! What the host answers a plugin: a file an interface.
 
+mod commands;
 mod control;
 mod log;
 mod process;
@@ -19,6 +20,7 @@ pub(super) fn add_to_linker(linker: &mut Linker<CallState>) -> wasmtime::Result<
     wit::log::add_to_linker::<CallState, Own>(linker, |state| state)?;
     wit::state::add_to_linker::<CallState, Own>(linker, |state| state)?;
     wit::control::add_to_linker::<CallState, Own>(linker, |state| state)?;
+    wit::commands::add_to_linker::<CallState, Own>(linker, |state| state)?;
     wit::process::add_to_linker::<CallState, Own>(linker, |state| state)
 }
 

@@ -16,7 +16,7 @@ pub(in crate::store) async fn a_new_deployment_is_there_whole_with_an_event_and_
     assert_eq!(events.len(), 1);
     assert_eq!(events[0].deployment, new.id);
     assert_eq!(events[0].application, new.application.id);
-    let status = DeploymentStatus::Planning;
+    let status = DeploymentStatus::Queued;
     let reason = new.reason.clone();
     assert_eq!(events[0].kind, EventKind::Deployment { status, reason });
     assert_eq!(store.due(Timestamp(0), 10).await.unwrap(), [new.id]);
@@ -189,6 +189,7 @@ pub(in crate::store) async fn deployments_are_listed_the_last_first_by_applicati
             application: application.map(str::to_owned),
             statuses: statuses.to_vec(),
             limit,
+            ..Filter::default()
         };
         let found = store.list(&filter).await.unwrap();
         assert!(found.iter().all(|deployment| deployment.stages.len() == 1));

@@ -39,11 +39,12 @@ macro_rules! every_promise {
                 a_change_says_anew_when_it_is_due,
                 the_next_due_time_is_the_earliest_of_waits_and_lapses,
                 a_lease_that_lapses_makes_its_deployment_due_once,
-                a_lease_is_renewed_for_its_owner_only_and_never_shortened,
+                a_lease_is_renewed_for_its_owner_only_and_each_time_made_longer,
                 a_released_lease_is_gone_and_one_taken_again_has_a_new_owner,
                 a_lease_has_lapsed_when_its_time_is_over,
                 the_end_of_a_deployment_ends_its_leases,
-                unfinished_deployments_are_known_until_the_last_has_ended;
+                deployments_of_an_application_queue_in_their_order,
+                cancelled_deployments_are_known_until_their_end;
             records:
                 values_are_kept_for_their_owner_alone,
                 a_value_is_replaced_and_removed,
@@ -141,6 +142,7 @@ pub(crate) fn stage(id: &str) -> Stage {
         losses: 0,
         cause: Cause::First,
         wait: None,
+        commands: Vec::new(),
         started_at: Some(Timestamp(4)),
         turn_started_at: Some(Timestamp(4)),
         ended_at: None,

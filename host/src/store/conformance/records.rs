@@ -279,7 +279,9 @@ pub(in crate::store) async fn components_that_no_unfinished_deployment_pins_are_
 }
 
 pub(in crate::store) async fn nothing_is_removed_while_a_deployment_is_planned(store: &dyn Store) {
-    store.create(&deployment("d", "site")).await.unwrap();
+    let mut planning = deployment("d", "site");
+    planning.status = DeploymentStatus::Planning;
+    store.create(&planning).await.unwrap();
     let digest = "one".into();
     store.component_put(&digest, b"bytes").await.unwrap();
     store.components_prune().await.unwrap();

@@ -1,7 +1,7 @@
 //! What is promised of work that is due and of leases.
 
 use super::*;
-use crate::model::DeploymentId;
+use crate::model::{Cancellation, DeploymentId};
 use crate::store::{Lease, Leased};
 
 /// Stores a deployment that is due at a time.
@@ -86,7 +86,7 @@ pub(in crate::store) async fn a_lease_that_lapses_makes_its_deployment_due_once(
     assert_eq!(due(store, 60, 10).await, ["d", "e"]);
 }
 
-pub(in crate::store) async fn a_lease_is_renewed_for_its_owner_only_and_never_shortened(
+pub(in crate::store) async fn a_lease_is_renewed_for_its_owner_only_and_each_time_made_longer(
     store: &dyn Store,
 ) {
     let old = due_at(store, "d", None).await;
@@ -101,8 +101,9 @@ pub(in crate::store) async fn a_lease_is_renewed_for_its_owner_only_and_never_sh
         owner: owner.to_owned(),
         until: Timestamp(until),
     };
+    // Also when the clock was set back: whoever looks sees that it was renewed.
     let leases = store.leases(&old.id).await.unwrap();
-    assert_eq!(leases, [lease("s1", "one", 60), lease("s2", "two", 40)]);
+    assert_eq!(leases, [lease("s1", "one", 61), lease("s2", "two", 40)]);
 }
 
 pub(in crate::store) async fn a_released_lease_is_gone_and_one_taken_again_has_a_new_owner(
@@ -145,18 +146,68 @@ pub(in crate::store) async fn the_end_of_a_deployment_ends_its_leases(store: &dy
     assert!(due(store, u64::MAX, 10).await.is_empty());
 }
 
-pub(in crate::store) async fn unfinished_deployments_are_known_until_the_last_has_ended(
+pub(in crate::store) async fn deployments_of_an_application_queue_in_their_order(
     store: &dyn Store,
 ) {
-    assert!(!store.has_unfinished().await.unwrap());
-    let one = due_at(store, "d1", None).await;
-    let two = due_at(store, "d2", None).await;
-    for (old, status, expected) in [
-        (one, DeploymentStatus::Succeeded, true),
-        (two, DeploymentStatus::TimedOut, false),
+    let queued = |id: &str, application: &str| deployment(id, application);
+    let ahead = async |id: &str| {
+        let ahead = store.ahead(&id.into()).await.unwrap();
+        ahead.map(|id| id.to_string())
+    };
+    let mut old = Vec::new();
+    for (id, application) in [
+        ("d1", "site"),
+        ("d2", "site"),
+        ("d3", "site"),
+        ("e1", "shop"),
     ] {
-        assert!(store.has_unfinished().await.unwrap());
-        apply(store, &change(&old, |d| d.status = status)).await;
-        assert_eq!(store.has_unfinished().await.unwrap(), expected);
+        let new = queued(id, application);
+        store.create(&new).await.unwrap();
+        old.push(new);
     }
+    assert_eq!(due(store, 0, 10).await, ["d1", "e1"], "the first of each");
+    assert_eq!(ahead("d1").await, None);
+    assert_eq!(ahead("d2").await.as_deref(), Some("d1"));
+    assert_eq!(ahead("d3").await.as_deref(), Some("d1"));
+    assert_eq!(ahead("e1").await, None);
+    // One that leaves the queue in the middle lets nobody pass.
+    apply(
+        store,
+        &change(&old[1], |d| d.status = DeploymentStatus::Cancelled),
+    )
+    .await;
+    assert_eq!(due(store, 0, 10).await, ["d1", "e1"]);
+    apply(
+        store,
+        &change(&old[0], |d| d.status = DeploymentStatus::Failed),
+    )
+    .await;
+    assert_eq!(due(store, 0, 10).await, ["d3", "e1"]);
+    assert_eq!(ahead("d3").await, None);
+}
+
+pub(in crate::store) async fn cancelled_deployments_are_known_until_their_end(store: &dyn Store) {
+    let cancelling = async || {
+        let ids = store.cancelling().await.unwrap();
+        ids.iter().map(DeploymentId::to_string).collect::<Vec<_>>()
+    };
+    let old = due_at(store, "d", None).await;
+    due_at(store, "other", None).await;
+    assert!(cancelling().await.is_empty());
+    let wish = Cancellation {
+        by: Some("ann".into()),
+        why: "wrong region".into(),
+        rollback: true,
+        at: Timestamp(7),
+    };
+    let old = apply(store, &change(&old, |d| d.cancel = Some(wish.clone()))).await;
+    assert_eq!(cancelling().await, ["d"]);
+    let stored = store.load(&old.id).await.unwrap().unwrap();
+    assert_eq!(stored.cancel, Some(wish));
+    apply(
+        store,
+        &change(&old, |d| d.status = DeploymentStatus::Cancelled),
+    )
+    .await;
+    assert!(cancelling().await.is_empty());
 }

@@ -1,5 +1,6 @@
 //! The trait, spoken by the store: each call becomes a piece of work for a thread.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -7,11 +8,13 @@ use tokio::sync::watch;
 
 use super::changes::{self, Rows, Transition};
 use super::logs::{self, Chunk};
-use super::{SqliteStore, components, deployments, events, state, work};
+use super::{SqliteStore, backup, components, deployments, events, retention, state, work};
 use crate::model::{
     ApplicationId, Deployment, DeploymentId, Digest, Event, EventKind, LogLine, Revision, Timestamp,
 };
-use crate::store::{Change, Fence, Filter, Holder, Lease, LogKey, StateOwner, Store, StoreError};
+use crate::store::{
+    Change, Fence, Filter, Holder, Keep, Lease, LogKey, StateOwner, Store, StoreError,
+};
 
 #[async_trait]
 impl Store for SqliteStore {
@@ -108,12 +111,39 @@ impl Store for SqliteStore {
             .await
     }
 
-    async fn has_unfinished(&self) -> Result<bool, StoreError> {
+    async fn ahead(&self, id: &DeploymentId) -> Result<Option<DeploymentId>, StoreError> {
+        let id = id.clone();
+        self.readers
+            .read(format!("looking who is before {id}"), move |c| {
+                work::ahead(c, &id)
+            })
+            .await
+    }
+
+    async fn cancelling(&self) -> Result<Vec<DeploymentId>, StoreError> {
         self.readers
             .read(
-                "looking for unfinished deployments".to_owned(),
-                work::has_unfinished,
+                "looking for cancelled deployments".to_owned(),
+                work::cancelling,
             )
+            .await
+    }
+
+    async fn prune(&self, application: &ApplicationId, keep: &Keep) -> Result<(), StoreError> {
+        let (application, keep) = (application.clone(), *keep);
+        self.writer
+            .write(
+                format!("removing old deployments of {application}"),
+                move |c| retention::prune(c, &application, &keep),
+            )
+            .await
+    }
+
+    async fn backup(&self, to: &Path) -> Result<(), StoreError> {
+        let to = to.to_owned();
+        let doing = format!("copying the state to {}", to.display());
+        self.readers
+            .read(doing, move |c| backup::copy(c, &to))
             .await
     }
 
@@ -136,7 +166,7 @@ impl Store for SqliteStore {
     }
 
     async fn has_lapsed(&self, lease: &Lease, now: Timestamp) -> Result<bool, StoreError> {
-        Ok(lease.until <= now || self.hosts.is_gone(&lease.owner))
+        Ok(self.hosts.has_lapsed(lease, now))
     }
 
     async fn state_get(
@@ -243,6 +273,15 @@ impl Store for SqliteStore {
             .read("reading events".to_owned(), move |c| {
                 events::after(c, deployment.as_ref(), after, limit)
             })
+            .await
+    }
+
+    async fn newest_event(&self) -> Result<u64, StoreError> {
+        self.readers
+            .read(
+                "reading the newest event's number".to_owned(),
+                events::newest,
+            )
             .await
     }
 

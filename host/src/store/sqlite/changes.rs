@@ -5,7 +5,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use super::fault::Fault;
 use super::rows::{check_fence, from_count, from_leased, from_limit, from_time};
-use super::{components, events};
+use super::{components, events, work};
 use crate::model::{Deployment, DeploymentStatus, EventKind, Timestamp};
 use crate::store::{Change, Fence, Holder, Leased};
 
@@ -17,6 +17,8 @@ pub(super) struct Rows {
     name: String,
     status: &'static str,
     unfinished: bool,
+    /// Whether it was cancelled and is not at its end.
+    cancelling: bool,
     created_at: i64,
     version: i64,
     stages: usize,
@@ -77,6 +79,8 @@ impl Rows {
             stages: Vec::new(),
             auto_rollback: d.auto_rollback,
             timeout: d.timeout,
+            cancel: d.cancel.clone(),
+            rollback: d.rollback.clone(),
             active: d.active,
             active_since: d.active_since,
             plan_attempt: d.plan_attempt,
@@ -86,12 +90,15 @@ impl Rows {
             version: d.version,
         };
         let succeeded = d.status == DeploymentStatus::Succeeded;
+        let rollback = d.rollback.as_ref();
+        let cancelled = d.cancel.is_some() || rollback.is_some_and(|r| r.cancel.is_some());
         Ok(Self {
             id: d.id.to_string(),
             application: d.application.id.to_string(),
             name: d.application.name.clone(),
             status: d.status.as_str(),
             unfinished: !d.status.is_final(),
+            cancelling: cancelled && !d.status.is_final(),
             created_at: from_time(d.created_at),
             version: from_count(d.version),
             stages: d.stages.len(),
@@ -186,13 +193,18 @@ fn json<T: serde::Serialize>(value: &T) -> Result<String, Fault> {
         .map_err(|error| Fault::Other(format!("it can't be written as JSON: {error}")))
 }
 
-/// Stores a new deployment. It is due at once unless it is at its end.
+/// Stores a new deployment. It is due at once unless it is at its end or queued
+/// behind another one.
 pub(super) fn create(connection: &Connection, rows: &Rows, event: &EventKind) -> Result<(), Fault> {
     let inserted = connection
         .prepare_cached(
-            "INSERT INTO deployments (id, application, name, status, unfinished, created_at,
-                 version, due_at, stages, pins, head)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)
+            "INSERT INTO deployments (id, application, name, status, unfinished, cancelling,
+                 created_at, version, due_at, stages, pins, head)
+             SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8,
+                 iif(?5 AND NOT EXISTS (SELECT 1 FROM deployments
+                     WHERE unfinished AND application = ?2), 0, NULL),
+                 ?9, ?10, ?11
+             WHERE true
              ON CONFLICT (id) DO NOTHING",
         )?
         .execute(params![
@@ -201,9 +213,9 @@ pub(super) fn create(connection: &Connection, rows: &Rows, event: &EventKind) ->
             rows.name,
             rows.status,
             rows.unfinished,
+            rows.cancelling,
             rows.created_at,
             rows.version,
-            rows.unfinished.then_some(0),
             from_limit(rows.stages),
             rows.pins,
             rows.head,
@@ -242,7 +254,7 @@ pub(super) fn apply(connection: &Connection, transition: &Transition) -> Result<
     connection
         .prepare_cached(
             "UPDATE deployments SET status = ?2, unfinished = ?3, version = ?4, due_at = ?5,
-                 stages = ?6, pins = ?7, head = ?8
+                 stages = ?6, pins = ?7, head = ?8, cancelling = ?9
              WHERE number = ?1",
         )?
         .execute(params![
@@ -254,6 +266,7 @@ pub(super) fn apply(connection: &Connection, transition: &Transition) -> Result<
             from_limit(rows.stages),
             rows.pins,
             rows.head,
+            rows.cancelling,
         ])?;
     if rows.stages < stages {
         connection
@@ -266,6 +279,17 @@ pub(super) fn apply(connection: &Connection, transition: &Transition) -> Result<
     write_leases(connection, number, transition)?;
     for event in &transition.events {
         events::append(connection, number, transition.at, event)?;
+    }
+    if !rows.unfinished {
+        let next = work::first_unfinished(connection, &rows.application, i64::MAX)?;
+        if let Some(next) = next {
+            // One that is at work already is looked at once more, in vain.
+            connection
+                .prepare_cached(
+                    "UPDATE deployments SET due_at = 0 WHERE number = ?1 AND status = 'queued'",
+                )?
+                .execute([next])?;
+        }
     }
     Ok(())
 }

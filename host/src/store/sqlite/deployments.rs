@@ -5,8 +5,8 @@ use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension, Row};
 
 use super::fault::Fault;
-use super::rows::{after_prefix, from_limit, number};
-use crate::model::{ApplicationId, Deployment, DeploymentId, Revision, Stage};
+use super::rows::{after_prefix, from_limit, from_time, number};
+use crate::model::{ApplicationId, Deployment, DeploymentId, Revision, Stage, Timestamp};
 use crate::store::Filter;
 
 /// The deployment with an id.
@@ -66,9 +66,15 @@ pub(super) fn find(
 pub(super) fn list(connection: &Connection, filter: &Filter) -> Result<Vec<Deployment>, Fault> {
     let limit = from_limit(filter.limit);
     let mut numbers: Vec<i64> = Vec::new();
+    let time = |time: Option<Timestamp>, otherwise: i64| time.map_or(otherwise, from_time);
+    let (since, until) = (time(filter.since, 0), time(filter.until, i64::MAX));
     let mut look_up = |condition: &str, values: &[&dyn rusqlite::ToSql]| -> Result<(), Fault> {
+        // The numbers grow with time, so the order is kept by what is looked up;
+        // `+` keeps the time out of the choice of the index.
         let sql = format!(
-            "SELECT number FROM deployments {condition} ORDER BY number DESC LIMIT {limit}"
+            "SELECT number FROM deployments WHERE {condition}
+                 AND +created_at >= {since} AND +created_at < {until}
+             ORDER BY number DESC LIMIT {limit}"
         );
         let mut statement = connection.prepare_cached(&sql)?;
         let found = statement.query_map(values, |row| row.get(0))?;
@@ -78,26 +84,23 @@ pub(super) fn list(connection: &Connection, filter: &Filter) -> Result<Vec<Deplo
         Ok(())
     };
     match (&filter.application, filter.statuses.as_slice()) {
-        (None, []) => look_up("", &[])?,
+        (None, []) => look_up("true", &[])?,
         (None, statuses) => {
             for status in statuses {
-                look_up("WHERE status = ?1", &[&status.as_str()])?;
+                look_up("status = ?1", &[&status.as_str()])?;
             }
         }
         (Some(application), []) => {
-            look_up("WHERE application = ?1", &[application])?;
-            look_up("WHERE name = ?1", &[application])?;
+            look_up("application = ?1", &[application])?;
+            look_up("name = ?1", &[application])?;
         }
         (Some(application), statuses) => {
             for status in statuses {
                 let status = status.as_str();
                 // The application's own index, not that of the status: `+` keeps
                 // a column out of the choice.
-                look_up(
-                    "WHERE application = ?1 AND +status = ?2",
-                    &[application, &status],
-                )?;
-                look_up("WHERE name = ?1 AND +status = ?2", &[application, &status])?;
+                look_up("application = ?1 AND +status = ?2", &[application, &status])?;
+                look_up("name = ?1 AND +status = ?2", &[application, &status])?;
             }
         }
     }

@@ -58,6 +58,14 @@ pub(super) fn after(
     Ok(events)
 }
 
+/// The number of the newest event; 0 if there is none.
+pub(super) fn newest(connection: &Connection) -> Result<u64, Fault> {
+    let newest: Option<i64> = connection
+        .prepare_cached("SELECT max(number) FROM events")?
+        .query_row([], |row| row.get(0))?;
+    Ok(newest.map_or(0, to_count))
+}
+
 fn event(row: &Row<'_>) -> Result<Event, Fault> {
     let kind = row.get_ref(2)?.as_str().map_err(rusqlite::Error::from)?;
     // By way of a value: serde can't read the numbers within a tagged enum

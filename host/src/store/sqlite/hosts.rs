@@ -4,15 +4,22 @@
 //! when the process ends, however it ends. So whoever comes next sees at once
 //! that the owner of a lease is gone, and need not wait for the lease to lapse.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use uuid::Uuid;
 
+use crate::model::{DeploymentId, Timestamp};
+use crate::store::{Lease, Leased};
+
 const EXTENSION: &str = "lock";
+
+/// How long a living owner may leave a lease unrenewed before it counts as hung.
+const HUNG: Duration = Duration::from_secs(15);
 
 /// This host's lock, and the look at those of the others.
 #[derive(Debug)]
@@ -21,6 +28,11 @@ pub(super) struct Hosts {
     owner: String,
     /// Owners that were found gone. An owner is never used again, so this stays.
     gone: Mutex<HashSet<String>>,
+    /// Leases of living owners whose time is over: what it was, and since when it
+    /// has been.
+    overdue: Mutex<HashMap<(DeploymentId, Leased), (Timestamp, Instant)>>,
+    /// How long such a lease is looked at before its owner counts as hung.
+    patience: Duration,
     /// Held until the process ends or the store is dropped. The file stays: as
     /// long as it is there, the others can see that nobody holds it.
     _lock: File,
@@ -29,6 +41,10 @@ pub(super) struct Hosts {
 impl Hosts {
     /// Takes the lock of a new owner in a directory.
     pub(super) fn join(directory: PathBuf) -> io::Result<Self> {
+        Self::join_with(directory, HUNG)
+    }
+
+    fn join_with(directory: PathBuf, patience: Duration) -> io::Result<Self> {
         fs::create_dir_all(&directory)?;
         let owner = Uuid::now_v7().to_string();
         // Locked before it gets its name: nobody ever sees it free.
@@ -40,6 +56,8 @@ impl Hosts {
             directory,
             owner,
             gone: Mutex::default(),
+            overdue: Mutex::default(),
+            patience,
             _lock: lock,
         })
     }
@@ -52,10 +70,7 @@ impl Hosts {
     /// Whether an owner's process is known to have ended. An owner without a
     /// file may be anywhere: of that one, only the time is known.
     pub(super) fn is_gone(&self, owner: &str) -> bool {
-        let is_a_file_name = owner
-            .bytes()
-            .all(|b| b.is_ascii_alphanumeric() || b == b'-');
-        if owner == self.owner || owner.is_empty() || !is_a_file_name {
+        if owner == self.owner || !is_a_file_name(owner) {
             return false;
         }
         // The set is never left half changed.
@@ -68,6 +83,42 @@ impl Hosts {
             gone.insert(owner.to_owned());
         }
         is_gone
+    }
+
+    /// Whether a lease has lapsed.
+    ///
+    /// The clock may have been set. So the time alone says it only of an owner of
+    /// whom nothing else is known; one that lives is given the time to renew, as
+    /// this host's own clock counts it.
+    pub(super) fn has_lapsed(&self, lease: &Lease, now: Timestamp) -> bool {
+        if self.is_gone(&lease.owner) {
+            return true;
+        }
+        let place = (lease.deployment.clone(), lease.what.clone());
+        // The map is never left half changed.
+        let mut overdue = self.overdue.lock().unwrap_or_else(PoisonError::into_inner);
+        if lease.until > now {
+            overdue.remove(&place);
+            return false;
+        }
+        if !self.is_alive(&lease.owner) {
+            return true;
+        }
+        let seen = overdue
+            .entry(place)
+            .or_insert_with(|| (lease.until, Instant::now()));
+        if seen.0 != lease.until {
+            *seen = (lease.until, Instant::now());
+        }
+        seen.1.elapsed() >= self.patience
+    }
+
+    /// Whether the lock of an owner is held.
+    fn is_alive(&self, owner: &str) -> bool {
+        owner == self.owner
+            || (is_a_file_name(owner)
+                && File::open(path(&self.directory, owner))
+                    .is_ok_and(|file| matches!(file.try_lock(), Err(TryLockError::WouldBlock))))
     }
 
     /// Removes the files of owners that are gone and that `is_needed` doesn't
@@ -99,6 +150,11 @@ impl Hosts {
         let entries = fs::read_dir(&self.directory).into_iter().flatten();
         entries.take(2).count() > 1
     }
+}
+
+fn is_a_file_name(owner: &str) -> bool {
+    let fits = |b: u8| b.is_ascii_alphanumeric() || b == b'-';
+    !owner.is_empty() && owner.bytes().all(fits)
 }
 
 fn path(directory: &Path, owner: &str) -> PathBuf {
@@ -136,6 +192,40 @@ mod tests {
         drop(first);
         assert!(second.is_gone(&owner));
         assert!(second.is_gone(&owner), "and stays so");
+    }
+
+    fn lease(owner: &str, until: u64) -> Lease {
+        Lease {
+            deployment: "d".into(),
+            what: Leased::Plan,
+            owner: owner.into(),
+            until: Timestamp(until),
+        }
+    }
+
+    #[test]
+    fn a_clock_that_is_set_forward_takes_no_lease_from_a_host_that_lives() {
+        let (_directory, path) = hosts();
+        let living = Hosts::join(path.clone()).unwrap();
+        let other = Hosts::join(path).unwrap();
+        let a_day_later = Timestamp(86_400_000);
+        assert!(!other.has_lapsed(&lease(living.owner(), 10), a_day_later));
+        assert!(other.has_lapsed(&lease("nobody-known", 10), a_day_later));
+        let owner = living.owner().to_owned();
+        drop(living);
+        assert!(
+            other.has_lapsed(&lease(&owner, 10), Timestamp(0)),
+            "gone, whatever the time"
+        );
+    }
+
+    #[test]
+    fn a_living_host_that_renews_no_more_counts_as_hung_after_a_while() {
+        let (_directory, path) = hosts();
+        let hung = Hosts::join(path.clone()).unwrap();
+        let other = Hosts::join_with(path, Duration::ZERO).unwrap();
+        assert!(!other.has_lapsed(&lease(hung.owner(), 10), Timestamp(9)));
+        assert!(other.has_lapsed(&lease(hung.owner(), 10), Timestamp(10)));
     }
 
     #[test]

@@ -6,6 +6,7 @@
 //! the files beside this one, each of which has one subject.
 
 mod api;
+mod backup;
 mod changes;
 mod chunk;
 mod components;
@@ -18,6 +19,7 @@ mod open;
 #[cfg(test)]
 mod opening_tests;
 mod readers;
+mod retention;
 mod rows;
 mod schema;
 #[cfg(test)]

@@ -17,7 +17,7 @@ use crate::store::StoreError;
 pub(super) const APPLICATION_ID: i32 = 0x5354_4757;
 
 /// The steps from each version to the next: never changed, only added to.
-const STEPS: &[&str] = &[VERSION_1];
+const STEPS: &[&str] = &[VERSION_1, VERSION_2];
 
 /// The version that this program writes.
 pub(super) const VERSION: usize = STEPS.len();
@@ -112,6 +112,13 @@ CREATE TABLE pins (
     PRIMARY KEY (digest, deployment)
 ) WITHOUT ROWID;
 CREATE INDEX pins_by_deployment ON pins (deployment);
+";
+
+/// Deployments can be cancelled, and finished ones removed.
+const VERSION_2: &str = "
+ALTER TABLE deployments ADD COLUMN cancelling INTEGER NOT NULL DEFAULT 0;
+CREATE INDEX deployments_cancelling ON deployments (number) WHERE cancelling;
+CREATE INDEX deployments_finished ON deployments (application, number) WHERE NOT unfinished;
 ";
 
 /// Makes the file one of this version, or says why it can't be.

@@ -1,6 +1,6 @@
 //! What there is to do, and who has the right to do it.
 
-use rusqlite::Connection;
+use rusqlite::{Connection, OptionalExtension};
 
 use super::fault::Fault;
 use super::hosts::Hosts;
@@ -24,7 +24,11 @@ const NEXT: &str = "
         UNION ALL
         SELECT * FROM (SELECT until FROM leases ORDER BY until LIMIT 1))";
 
-const UNFINISHED: &str = "SELECT EXISTS (SELECT 1 FROM deployments WHERE unfinished)";
+/// The first in an application's queue: the index has its rows in their order.
+const QUEUE: &str = "
+    SELECT min(number) FROM deployments WHERE unfinished AND application = ?1 AND number < ?2";
+
+const CANCELLING: &str = "SELECT id FROM deployments WHERE cancelling";
 
 /// The deployments with work that is due, earliest first.
 pub(super) fn due(
@@ -54,13 +58,8 @@ pub(super) fn due(
     let mut seen = std::collections::HashSet::new();
     due.retain(|(_, deployment)| seen.insert(*deployment));
     due.truncate(limit);
-    let mut id = connection.prepare_cached("SELECT id FROM deployments WHERE number = ?1")?;
     due.into_iter()
-        .map(|(_, number)| {
-            Ok(id.query_row([number], |row| {
-                row.get::<_, String>(0).map(DeploymentId::new)
-            })?)
-        })
+        .map(|(_, number)| id_of(connection, number))
         .collect()
 }
 
@@ -89,17 +88,56 @@ pub(super) fn owners(connection: &Connection) -> Result<Vec<String>, Fault> {
     Ok(owners.collect::<Result<_, _>>()?)
 }
 
-/// Whether any deployment is not yet at its end.
-pub(super) fn has_unfinished(connection: &Connection) -> Result<bool, Fault> {
+/// The first unfinished deployment of an application whose number is lower.
+pub(super) fn first_unfinished(
+    connection: &Connection,
+    application: &str,
+    below: i64,
+) -> Result<Option<i64>, Fault> {
     Ok(connection
-        .prepare_cached(UNFINISHED)?
-        .query_row([], |row| row.get(0))?)
+        .prepare_cached(QUEUE)?
+        .query_row((application, below), |row| row.get(0))?)
 }
 
-/// Prolongs the leases of an owner; never shortens them.
+/// The first unfinished deployment of the same application before this one.
+pub(super) fn ahead(
+    connection: &Connection,
+    id: &DeploymentId,
+) -> Result<Option<DeploymentId>, Fault> {
+    let own: Option<(i64, String)> = connection
+        .prepare_cached("SELECT number, application FROM deployments WHERE id = ?1")?
+        .query_row([id.as_str()], |row| Ok((row.get(0)?, row.get(1)?)))
+        .optional()?;
+    let Some((number, application)) = own else {
+        return Ok(None);
+    };
+    match first_unfinished(connection, &application, number)? {
+        Some(first) => id_of(connection, first).map(Some),
+        None => Ok(None),
+    }
+}
+
+/// The unfinished deployments that were cancelled.
+pub(super) fn cancelling(connection: &Connection) -> Result<Vec<DeploymentId>, Fault> {
+    let mut statement = connection.prepare_cached(CANCELLING)?;
+    let ids = statement.query_map([], |row| row.get::<_, String>(0).map(DeploymentId::new))?;
+    Ok(ids.collect::<Result<_, _>>()?)
+}
+
+fn id_of(connection: &Connection, number: i64) -> Result<DeploymentId, Fault> {
+    Ok(connection
+        .prepare_cached("SELECT id FROM deployments WHERE number = ?1")?
+        .query_row([number], |row| {
+            row.get::<_, String>(0).map(DeploymentId::new)
+        })?)
+}
+
+/// Prolongs the leases of an owner; never shortens them. A clock that was set back
+/// makes them longer by little, but longer: a lease that does not change is that
+/// of a host that is hung.
 pub(super) fn renew(connection: &Connection, owner: &str, until: Timestamp) -> Result<(), Fault> {
     connection
-        .prepare_cached("UPDATE leases SET until = ?2 WHERE owner = ?1 AND until < ?2")?
+        .prepare_cached("UPDATE leases SET until = max(until + 1, ?2) WHERE owner = ?1")?
         .execute((owner, from_time(until)))?;
     Ok(())
 }
@@ -146,7 +184,8 @@ mod tests {
         for (sql, index) in [
             (DUE, "deployments_due"),
             (NEXT, "deployments_due"),
-            (UNFINISHED, "deployments_unfinished"),
+            (QUEUE, "deployments_unfinished"),
+            (CANCELLING, "deployments_cancelling"),
         ] {
             let plan = plan(&connection, sql);
             let mut on_deployments = plan.iter().filter(|step| step.contains("deployments"));

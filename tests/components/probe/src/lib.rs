@@ -70,7 +70,7 @@ impl manifest::Guest for Probe {
                     "PROBE",
                     false,
                     Some(
-                        r#"{"type":"object","properties":{"do":{"type":"array"}},"additionalProperties":false}"#,
+                        r#"{"type":"object","properties":{"do":{"type":"array"},"undo":{"type":"array"}},"additionalProperties":false}"#,
                     ),
                 ),
                 stage("PROBE_ROLLBACK", true, None),
@@ -83,7 +83,7 @@ impl manifest::Guest for Probe {
             deploy_target_schema: None,
             application_schema: None,
             needs_deploy_target: false,
-            on_loss: Loss::Fail,
+            on_loss: Loss::RunAgain,
             requests: vec![
                 request(Capability::Commands),
                 request(Capability::Env),
@@ -96,7 +96,7 @@ impl manifest::Guest for Probe {
 impl planner::Guest for Probe {
     fn determine_versions(input: PlanInput) -> Result<Vec<Version>, Error> {
         let mut wakes = None;
-        steps(&input.plugin_config, &mut wakes)?;
+        steps(&input.plugin_config, "do", &mut wakes)?;
         Ok(vec![Version {
             name: input.deployment.application.name,
             version: input.target_source.commit_hash,
@@ -121,7 +121,7 @@ impl planner::Guest for Probe {
 
     fn pipeline_sync_plan(
         _: PlanInput,
-        _: bool,
+        rollback: bool,
         requested: Vec<RequestedStage>,
     ) -> Result<Vec<PlannedStage>, Error> {
         if let Some(stage) = requested.iter().find(|stage| stage.name != "PROBE") {
@@ -132,10 +132,15 @@ impl planner::Guest for Probe {
                 message: format!("{} is not a probe", stage.name),
             }));
         }
-        Ok(requested
-            .into_iter()
-            .map(|stage| planned(&stage.name, stage.index, false))
-            .collect())
+        let undo = |stage: &&RequestedStage| rollback && stage.options.contains("\"undo\"");
+        let undoing = requested.iter().filter(undo).map(|stage| PlannedStage {
+            undoes: None,
+            ..planned("PROBE_ROLLBACK", stage.index, true)
+        });
+        let forward = requested
+            .iter()
+            .map(|stage| planned(&stage.name, stage.index, false));
+        Ok(forward.chain(undoing).collect())
     }
 }
 
@@ -160,7 +165,15 @@ fn planned(name: &str, index: u32, rollback: bool) -> PlannedStage {
 impl executor::Guest for Probe {
     fn execute_stage(request: StageRequest) -> Result<Outcome, Error> {
         let mut status = None;
-        steps(&request.options, &mut status)?;
+        let stage = &request.stage;
+        // Steps may name where they are done.
+        let options = request
+            .options
+            .replace("{stage}", &stage.id)
+            .replace("{attempt}", &stage.attempt.to_string())
+            .replace("{turn}", &stage.turn.to_string());
+        let list = if stage.rollback { "undo" } else { "do" };
+        steps(&options, list, &mut status)?;
         Ok(Outcome {
             status: status.unwrap_or(Status::Succeeded),
             targets: request
@@ -178,14 +191,14 @@ impl executor::Guest for Probe {
     }
 }
 
-/// Does the steps of `do`, if there are any.
-fn steps(options: &str, status: &mut Option<Status>) -> Result<(), Error> {
+/// Does the steps of a list, if there are any.
+fn steps(options: &str, list: &str, status: &mut Option<Status>) -> Result<(), Error> {
     let options: Value =
         serde_json::from_str(options).map_err(|error| Error::Internal(error.to_string()))?;
     // Kept to the end of the call: what a plugin forgets to end.
     let mut children = Vec::new();
     let nothing = Vec::new();
-    for step in options["do"].as_array().unwrap_or(&nothing) {
+    for step in options[list].as_array().unwrap_or(&nothing) {
         let (name, with) = match step {
             Value::Object(step) => match step.iter().next() {
                 Some((name, with)) => (name.as_str(), with),
@@ -261,6 +274,17 @@ fn do_step(
                 Err(error) => format!("{path}: {error}"),
             });
         }
+        "append" => {
+            use std::io::Write;
+            let (path, line) = (string(&with[0]), string(&with[1]));
+            let file = std::fs::OpenOptions::new()
+                .create(true)
+                .append(true)
+                .open(path);
+            if let Err(error) = file.and_then(|mut file| writeln!(file, "{line}")) {
+                return Err(Error::Internal(format!("{path}: {error}")));
+            }
+        }
         "connect" => say(&match std::net::TcpStream::connect(text) {
             Ok(_) => "connected".to_owned(),
             Err(error) => format!("not connected: {error}"),
@@ -309,6 +333,8 @@ fn do_step(
         }
         "fail" => *status = Some(Status::Failed(text.to_owned())),
         "suspend" => *status = Some(Status::Suspended(vec![Wake::At(number)])),
+        "suspend-if" if with[0] == with[1] => *status = Some(Status::Suspended(vec![Wake::At(0)])),
+        "suspend-if" => {}
         "suspend-for-nothing" => *status = Some(Status::Suspended(Vec::new())),
         "invalid-config" => {
             return Err(Error::InvalidConfig(InvalidConfig {

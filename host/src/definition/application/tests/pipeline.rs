@@ -1,7 +1,6 @@
 //! What reading the stages of a pipeline promises.
 
 use super::{has, load, ours, pipecd, refused, warned};
-use crate::definition::Severity;
 
 #[test]
 fn a_bare_number_as_a_timeout_is_refused_and_the_message_names_the_missing_unit() {
@@ -81,24 +80,26 @@ fn needs(stages: &[(&str, &str)]) -> String {
 }
 
 #[test]
-fn needs_are_read_and_warned_of_as_not_served_yet() {
+fn needs_are_read_as_the_ids_that_they_name() {
     let checked = load(&needs(&[
         ("a", ""),
         ("b", ", needs: []"),
         ("c", ", needs: [a, b]"),
     ]))
     .unwrap();
-    assert!(
-        checked
-            .warnings
-            .iter()
-            .all(|told| told.severity == Severity::Warning)
-    );
-    has(
-        &checked.warnings.to_string(),
-        &["`needs` is known but not served yet"],
-    );
-    assert_eq!(checked.value.stages[2].needs.as_ref().unwrap().len(), 2);
+    assert!(checked.warnings.is_empty(), "{}", checked.warnings);
+    let needs = |place: usize| {
+        let needs = checked.value.stages[place].needs.as_ref()?;
+        Some(
+            needs
+                .iter()
+                .map(|need| need.value.as_str())
+                .collect::<Vec<_>>(),
+        )
+    };
+    assert_eq!(needs(0), None);
+    assert_eq!(needs(1), Some(vec![]));
+    assert_eq!(needs(2), Some(vec!["a", "b"]));
 }
 
 #[test]

@@ -1,0 +1,85 @@
+//! A copy of the state from which a host can go on: the database, and the source
+//! trees that its deployments read.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use crate::error::Error;
+use crate::source::copy_tree;
+use crate::store::{Store, files_directory};
+
+/// Copies the state to a new directory. Trees are copied before and after the
+/// database: one that is removed meanwhile was there before, one that is made
+/// meanwhile is there after.
+pub(crate) async fn backup(store: &dyn Store, state: &Path, to: &Path) -> Result<(), Error> {
+    let shown = to.display();
+    tokio::fs::create_dir(to)
+        .await
+        .map_err(|error| match error.kind() {
+            io::ErrorKind::AlreadyExists => Error::Input(format!(
+                "{shown} is there already: name a new directory for the backup"
+            )),
+            _ => Error::Input(format!("the backup can't be written to {shown}: {error}")),
+        })?;
+    let copy = to.join(state.file_name().unwrap_or("state.db".as_ref()));
+    copy_sources(state, &copy).await?;
+    store.backup(&copy).await?;
+    copy_sources(state, &copy).await
+}
+
+async fn copy_sources(state: &Path, copy: &Path) -> Result<(), Error> {
+    let from = files_directory(state).join("sources");
+    let to = files_directory(copy).join("sources");
+    let copied = tokio::task::spawn_blocking(move || copy_trees(&from, &to));
+    copied
+        .await
+        .map_err(|error| Error::Host(error.to_string()))?
+}
+
+/// Copies the trees that are not there yet: `<application>/<commit>`. A tree is
+/// whole and never written again once it has its name.
+fn copy_trees(from: &Path, to: &Path) -> Result<(), Error> {
+    for application in directories(from)? {
+        for tree in directories(&from.join(&application))? {
+            let copy = to.join(&application).join(&tree);
+            if copy.exists() {
+                continue;
+            }
+            fs::create_dir_all(to.join(&application)).map_err(|e| failed(&copy, &e))?;
+            copy_tree(
+                &from.join(&application).join(&tree),
+                &copy,
+                &|_| false,
+                u64::MAX,
+            )?;
+        }
+    }
+    Ok(())
+}
+
+/// The names of the directories in one; none if it is not there.
+fn directories(of: &Path) -> Result<Vec<std::ffi::OsString>, Error> {
+    let entries = match fs::read_dir(of) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(failed(of, &error)),
+    };
+    let mut names = Vec::new();
+    for entry in entries {
+        let entry = entry.map_err(|error| failed(of, &error))?;
+        // What bears a dot is a tree that is still being made.
+        let whole = !entry.file_name().as_encoded_bytes().starts_with(b".");
+        if whole && entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            names.push(entry.file_name());
+        }
+    }
+    Ok(names)
+}
+
+fn failed(path: &Path, error: &io::Error) -> Error {
+    Error::Input(format!(
+        "the sources can't be copied: {}: {error}",
+        path.display()
+    ))
+}

@@ -1,0 +1,136 @@
+//! What people do to a deployment: cancel it, approve or skip a stage of it.
+
+use crate::model::{
+    Cancellation, Command, CommandKind, Deployment, DeploymentStatus, RollbackStatus, Stage,
+    StageId, StageStatus, Timestamp,
+};
+
+use super::event::Rejected;
+use super::turn::place;
+use super::{reject, reject_twice};
+
+/// Why a stage is to stop before its time, if it is: what it belongs to, the
+/// deployment or its rollback, was cancelled.
+pub fn is_cancelled(deployment: &Deployment, stage: &Stage) -> Option<String> {
+    let cancel = if stage.rollback {
+        deployment.rollback.as_ref()?.cancel.as_ref()
+    } else {
+        deployment.cancel.as_ref()
+    };
+    cancel.map(ToString::to_string)
+}
+
+/// Takes the wish that a deployment should not go on. What follows from it, the
+/// settling draws.
+pub(super) fn cancel(deployment: &mut Deployment, wish: Cancellation) -> Result<(), Rejected> {
+    if deployment.status.is_final() {
+        return Err(reject(
+            deployment,
+            "it is at its end, so nothing can be cancelled".to_owned(),
+        ));
+    }
+    if deployment.status == DeploymentStatus::RollingBack {
+        return cancel_rollback(deployment, wish);
+    }
+    if let Some(before) = &mut deployment.cancel {
+        if before.rollback && !wish.rollback {
+            *before = wish;
+            return Ok(());
+        }
+        let what = format!("it is being stopped already ({before})");
+        return Err(reject_twice(deployment, what));
+    }
+    deployment.cancel = Some(wish);
+    Ok(())
+}
+
+/// Who wants the state from before gets it from the rollback; so only the wish
+/// to stop where it stands stops one.
+fn cancel_rollback(deployment: &mut Deployment, wish: Cancellation) -> Result<(), Rejected> {
+    if wish.rollback {
+        let what = "it is being undone already; to stop the rollback, cancel without a rollback";
+        return Err(reject_twice(deployment, what.to_owned()));
+    }
+    match &mut deployment.rollback {
+        Some(rollback) if rollback.status == RollbackStatus::Running => {
+            rollback.cancel = Some(wish);
+            Ok(())
+        }
+        _ => {
+            let what = "its rollback is being stopped already".to_owned();
+            Err(reject_twice(deployment, what))
+        }
+    }
+}
+
+/// Takes what someone did to a stage.
+pub(super) fn command(
+    deployment: &mut Deployment,
+    id: &StageId,
+    kind: CommandKind,
+    by: String,
+    now: Timestamp,
+) -> Result<(), Rejected> {
+    let place = place(deployment, id)?;
+    let stage = &deployment.stages[place];
+    let name = format!("stage {} ({})", stage.index + 1, stage.name);
+    let verb = kind.as_str();
+    let why_not = if stage.status.is_final() {
+        Some(format!(
+            "{name} is {}, it is too late to {verb} it",
+            stage.status
+        ))
+    } else if !kind.fits(stage.operation) {
+        Some(format!("{name} is none that people {verb}"))
+    } else if stage.started_at.is_none() {
+        Some(format!(
+            "{name} has not started, it is too early to {verb} it"
+        ))
+    } else if is_cancelled(deployment, stage).is_some() {
+        Some(format!(
+            "{name} is being cancelled, it is too late to {verb} it"
+        ))
+    } else if !may(stage, &by) {
+        let who = stage.authorized_operators.join(", ");
+        Some(format!("{by} may not {verb} {name}; these may: {who}"))
+    } else {
+        None
+    };
+    if let Some(what) = why_not {
+        return Err(reject(deployment, what));
+    }
+    if stage
+        .commands
+        .iter()
+        .any(|old| old.kind == kind && old.by == by)
+    {
+        let what = format!("{name} was {} by {by} already", kind.done());
+        return Err(reject_twice(deployment, what));
+    }
+    let stage = &mut deployment.stages[place];
+    let number = stage.commands.last().map_or(0, |last| last.number) + 1;
+    stage.commands.push(Command {
+        number,
+        kind,
+        by,
+        at: now,
+    });
+    Ok(())
+}
+
+fn may(stage: &Stage, by: &str) -> bool {
+    let listed = &stage.authorized_operators;
+    listed.is_empty() || listed.iter().any(|name| name == by)
+}
+
+/// Whether a suspended stage has a command that ends its suspension.
+pub(super) fn has_command(stage: &Stage) -> bool {
+    let after = stage.wait.as_ref().and_then(|wait| wait.after_command);
+    after.is_some_and(|after| stage.commands.iter().any(|command| command.number > after))
+}
+
+/// Whether a stage is one that can still be approved or skipped.
+pub fn takes(stage: &Stage, kind: CommandKind) -> bool {
+    kind.fits(stage.operation)
+        && matches!(stage.status, StageStatus::Running | StageStatus::Suspended)
+}

@@ -1,0 +1,107 @@
+//! Whose time is up when. Time is counted from stored starts, so a restart gives
+//! nobody more of it. A limit that someone wrote includes suspended time, the
+//! default ones do not.
+
+use std::time::Duration;
+
+use crate::model::{Deployment, DeploymentStatus, RollbackStatus, Stage, StageStatus, Timestamp};
+
+/// How long a stage's turn may take when the file does not say.
+pub const DEFAULT_STAGE_TIMEOUT: Duration = Duration::from_secs(6 * 60 * 60);
+
+/// How long a deployment's stages may be running in all when the file does not
+/// say, and those of its rollback.
+pub const DEFAULT_DEPLOYMENT_TIMEOUT: Duration = Duration::from_secs(6 * 60 * 60);
+
+/// How long the turn of a stage that is running may still take.
+pub fn time_left(deployment: &Deployment, stage: &Stage, now: Timestamp) -> Duration {
+    let whole = if stage.rollback {
+        rollback_deadline(deployment)
+    } else {
+        deployment_deadline(deployment)
+    };
+    [stage_deadline(stage), whole]
+        .into_iter()
+        .flatten()
+        .min()
+        .map_or(DEFAULT_STAGE_TIMEOUT, |deadline| deadline.since(now))
+}
+
+/// When something will be ready or run out of time that waits now.
+pub(super) fn wakes_at(deployment: &Deployment) -> Option<Timestamp> {
+    let suspended = || {
+        deployment
+            .stages
+            .iter()
+            .filter(|stage| stage.status == StageStatus::Suspended)
+    };
+    let wakes = suspended().filter_map(|stage| stage.wait.as_ref()?.until);
+    let limits = suspended().filter_map(stage_deadline);
+    let whole = suspended().next().and_then(|_| {
+        if deployment.status == DeploymentStatus::RollingBack {
+            rollback_deadline(deployment)
+        } else {
+            deployment_deadline(deployment)
+        }
+    });
+    wakes.chain(limits).chain(whole).min()
+}
+
+/// When a stage has run out of time: of the time that its file gives it, counted
+/// from its first start, or of the default for its present turn.
+pub(super) fn stage_deadline(stage: &Stage) -> Option<Timestamp> {
+    match stage.timeout {
+        Some(limit) => Some(stage.started_at?.after(limit)),
+        None if stage.status == StageStatus::Running => {
+            Some(stage.turn_started_at?.after(DEFAULT_STAGE_TIMEOUT))
+        }
+        None => None,
+    }
+}
+
+/// When the deployment has run out of time, as far as that can be said: the
+/// default limit stands still while nothing runs.
+pub(super) fn deployment_deadline(deployment: &Deployment) -> Option<Timestamp> {
+    // A rollback has to be given its time even when it is the time that ran out.
+    if deployment.status == DeploymentStatus::RollingBack {
+        return None;
+    }
+    match deployment.timeout {
+        Some(limit) => Some(deployment.started_at?.after(limit)),
+        None => active_deadline(deployment, Duration::ZERO),
+    }
+}
+
+/// When the rollback has run out of time: it has as much as the deployment had.
+pub(super) fn rollback_deadline(deployment: &Deployment) -> Option<Timestamp> {
+    let rollback = deployment.rollback.as_ref()?;
+    if rollback.status != RollbackStatus::Running {
+        return None;
+    }
+    match deployment.timeout {
+        Some(limit) => Some(rollback.started_at.after(limit)),
+        None => active_deadline(deployment, rollback.active_before),
+    }
+}
+
+fn active_deadline(deployment: &Deployment, before: Duration) -> Option<Timestamp> {
+    let used = deployment.active.saturating_sub(before);
+    let left = DEFAULT_DEPLOYMENT_TIMEOUT.saturating_sub(used);
+    Some(deployment.active_since?.after(left))
+}
+
+/// Counts the time in which some stage was running.
+pub(super) fn count_active_time(deployment: &mut Deployment, now: Timestamp) {
+    let running = deployment
+        .stages
+        .iter()
+        .any(|stage| stage.status == StageStatus::Running);
+    match (running, deployment.active_since) {
+        (true, None) => deployment.active_since = Some(now),
+        (false, Some(since)) => {
+            deployment.active += now.since(since);
+            deployment.active_since = None;
+        }
+        _ => {}
+    }
+}

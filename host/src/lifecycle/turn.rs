@@ -1,0 +1,165 @@
+//! The turns of a stage: how one begins and ends, and what becomes of a stage
+//! whose host is gone.
+
+use crate::model::{
+    Cause, Deployment, DeploymentStatus, OnLoss, Stage, StageId, StageStatus, Timestamp, Wait, Wake,
+};
+
+use super::cancel::is_cancelled;
+use super::event::{Rejected, TurnEnd};
+use super::{SHORTEST_PAUSE, reject, settle, times};
+
+/// Begins a turn of a stage that is ready.
+pub(super) fn begin(
+    deployment: &mut Deployment,
+    id: &StageId,
+    now: Timestamp,
+) -> Result<(), Rejected> {
+    if !settle::ready(deployment, now).any(|stage| &stage.id == id) {
+        let what = format!("stage {id} is not ready to begin");
+        return Err(reject(deployment, what));
+    }
+    let last_started = deployment
+        .stages
+        .iter()
+        .filter(|stage| stage.started_at.is_some())
+        .max_by_key(|stage| (stage.started_at, stage.rollback))
+        .map(|stage| stage.id.clone());
+    let place = place(deployment, id)?;
+    let stage = &mut deployment.stages[place];
+    if let (StageStatus::Suspended, Some(wait)) = (stage.status, &stage.wait) {
+        stage.cause = if wait.until.is_some_and(|until| until <= now) {
+            Cause::Time
+        } else {
+            Cause::Command
+        };
+    }
+    if stage.started_at.is_none() {
+        stage.started_at = Some(now);
+        if stage.rollback {
+            stage.visible = true;
+            stage.requires = last_started.into_iter().collect();
+        }
+    }
+    stage.attempt.number = stage.attempt.number.max(1);
+    stage.attempt.turn += 1;
+    stage.turn_started_at = Some(now);
+    stage.status = StageStatus::Running;
+    stage.reason.clear();
+    stage.wait = None;
+    if deployment.status == DeploymentStatus::Planned {
+        deployment.status = DeploymentStatus::Running;
+    }
+    deployment.started_at.get_or_insert(now);
+    Ok(())
+}
+
+/// Ends the turn of a stage that runs.
+pub(super) fn end(
+    deployment: &mut Deployment,
+    id: &StageId,
+    end: TurnEnd,
+    now: Timestamp,
+) -> Result<(), Rejected> {
+    let place = running(deployment, id)?;
+    let cancelled = is_cancelled(deployment, &deployment.stages[place]);
+    let stage = &mut deployment.stages[place];
+    // What did its work before it could be stopped has done it. Whatever else
+    // comes of a stage that was told to stop comes of that.
+    let end = match end {
+        TurnEnd::Succeeded | TurnEnd::Skipped(_) | TurnEnd::TimedOut => end,
+        _ if cancelled.is_some() => TurnEnd::Cancelled,
+        end => end,
+    };
+    match end {
+        TurnEnd::Succeeded => settle::end(stage, StageStatus::Succeeded, "", now),
+        TurnEnd::Failed(reason) => settle::end(stage, StageStatus::Failed, reason, now),
+        TurnEnd::Skipped(reason) => settle::end(stage, StageStatus::Skipped, reason, now),
+        TurnEnd::Exited(reason) => settle::end(stage, StageStatus::Exited, reason, now),
+        TurnEnd::TimedOut => settle::time_out(stage, now),
+        TurnEnd::Cancelled => {
+            let reason = cancelled.unwrap_or_else(|| "cancelled".to_owned());
+            settle::end(stage, StageStatus::Cancelled, reason, now);
+        }
+        TurnEnd::Suspended(wakes) => {
+            stage.status = StageStatus::Suspended;
+            stage.wait = Some(wait(&wakes, now));
+        }
+    }
+    Ok(())
+}
+
+/// Any of several wakes ends a suspension: so the earliest time and the lowest
+/// number stand for all.
+fn wait(wakes: &[Wake], now: Timestamp) -> Wait {
+    let times = wakes.iter().filter_map(|wake| match wake {
+        Wake::At(time) if *time <= now => Some(now.after(SHORTEST_PAUSE)),
+        Wake::At(time) => Some(*time),
+        Wake::Command(_) => None,
+    });
+    let commands = wakes.iter().filter_map(|wake| match wake {
+        Wake::Command(after) => Some(*after),
+        Wake::At(_) => None,
+    });
+    Wait {
+        since: now,
+        until: times.min(),
+        after_command: commands.min(),
+    }
+}
+
+/// Takes a stage that runs from a host that is gone or stops.
+pub(super) fn lose(
+    deployment: &mut Deployment,
+    id: &StageId,
+    clean: bool,
+    limit: u32,
+    now: Timestamp,
+) -> Result<(), Rejected> {
+    let place = running(deployment, id)?;
+    let cancelled = is_cancelled(deployment, &deployment.stages[place]);
+    let stage = &mut deployment.stages[place];
+    if let Some(why) = cancelled {
+        settle::end(stage, StageStatus::Cancelled, why, now);
+        return Ok(());
+    }
+    let what = if clean { "stopped" } else { "died" };
+    if stage.on_loss == OnLoss::Fail {
+        let reason = format!("its host {what}, and its plugin says it must not run twice");
+        settle::end(stage, StageStatus::Lost, reason, now);
+        return Ok(());
+    }
+    if !clean {
+        stage.losses += 1;
+        if stage.losses >= limit {
+            let reason = format!("its host died under it {}", times(stage.losses));
+            settle::end(stage, StageStatus::Lost, reason, now);
+            return Ok(());
+        }
+    }
+    // The number goes up here rather than when the next attempt begins, so that
+    // whatever the old one still writes is refused from now on.
+    stage.attempt.number += 1;
+    stage.attempt.turn = 0;
+    stage.cause = Cause::Loss;
+    stage.status = StageStatus::Waiting;
+    stage.reason = format!("its host {what}; it runs again");
+    Ok(())
+}
+
+/// The place of a stage that runs.
+pub(super) fn running(deployment: &Deployment, id: &StageId) -> Result<usize, Rejected> {
+    let place = place(deployment, id)?;
+    let Stage { status, .. } = deployment.stages[place];
+    if status != StageStatus::Running {
+        let what = format!("stage {id} is {status}, the event fits only when it is running");
+        return Err(reject(deployment, what));
+    }
+    Ok(place)
+}
+
+/// The place of a stage.
+pub(super) fn place(deployment: &Deployment, id: &StageId) -> Result<usize, Rejected> {
+    let place = deployment.stages.iter().position(|stage| &stage.id == id);
+    place.ok_or_else(|| reject(deployment, format!("it has no stage {id}")))
+}

@@ -1,0 +1,137 @@
+//! Telling the calls of this host that their stages were cancelled.
+//!
+//! A cancel is a fact in the store. Whoever begins a call looks there first; for
+//! those under way, one task looks after each change, however many there are.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
+use crate::lifecycle;
+use crate::model::{Attempt, Canceller, Deployment, DeploymentId, StageId};
+
+use super::{RunError, Runner};
+
+/// The calls under way.
+#[derive(Debug, Default)]
+pub(super) struct Calls {
+    by_deployment: Mutex<HashMap<DeploymentId, Vec<UnderWay>>>,
+}
+
+#[derive(Debug)]
+struct UnderWay {
+    stage: StageId,
+    attempt: Attempt,
+    canceller: Canceller,
+}
+
+/// A call is told of a cancel until this is dropped.
+#[derive(Debug)]
+pub(super) struct Registered<'a> {
+    calls: &'a Calls,
+    deployment: &'a DeploymentId,
+    stage: &'a StageId,
+    attempt: Attempt,
+}
+
+impl Calls {
+    fn register<'a>(
+        &'a self,
+        deployment: &'a DeploymentId,
+        stage: &'a StageId,
+        attempt: Attempt,
+        canceller: Canceller,
+    ) -> Registered<'a> {
+        let call = UnderWay {
+            stage: stage.clone(),
+            attempt,
+            canceller,
+        };
+        let mut calls = self.lock();
+        calls.entry(deployment.clone()).or_default().push(call);
+        Registered {
+            calls: self,
+            deployment,
+            stage,
+            attempt,
+        }
+    }
+
+    fn has(&self, deployment: &DeploymentId) -> bool {
+        self.lock().contains_key(deployment)
+    }
+
+    fn is_empty(&self) -> bool {
+        self.lock().is_empty()
+    }
+
+    /// Tells the calls whose stages are to stop.
+    fn tell(&self, deployment: &Deployment) {
+        let calls = self.lock();
+        for call in calls.get(&deployment.id).into_iter().flatten() {
+            let stage = deployment.stage(&call.stage);
+            if stage.is_some_and(|stage| lifecycle::is_cancelled(deployment, stage).is_some()) {
+                call.canceller.cancel();
+            }
+        }
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<DeploymentId, Vec<UnderWay>>> {
+        // The map is never left half changed.
+        self.by_deployment
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Registered<'_> {
+    fn drop(&mut self) {
+        let mut calls = self.calls.lock();
+        if let Some(of_deployment) = calls.get_mut(self.deployment) {
+            of_deployment.retain(|call| &call.stage != self.stage || call.attempt != self.attempt);
+            if of_deployment.is_empty() {
+                calls.remove(self.deployment);
+            }
+        }
+    }
+}
+
+impl Runner {
+    /// Has a call told of a cancel, also of one that came before.
+    pub(super) async fn on_cancel<'a>(
+        &'a self,
+        deployment: &'a DeploymentId,
+        stage: &'a StageId,
+        attempt: Attempt,
+        canceller: Canceller,
+    ) -> Result<Registered<'a>, RunError> {
+        let registered = self.calls.register(deployment, stage, attempt, canceller);
+        if self.store.cancelling().await?.contains(deployment) {
+            self.calls.tell(&self.load(deployment).await?);
+        }
+        Ok(registered)
+    }
+
+    /// Tells calls of cancels until it is dropped.
+    pub(crate) async fn watch_cancels(&self) {
+        let mut changes = self.store.changes();
+        while changes.changed().await.is_ok() {
+            if self.calls.is_empty() {
+                continue;
+            }
+            if let Err(error) = self.tell_of_cancels().await {
+                // A store that fails is told by whoever writes to it next; the
+                // next change is looked at again.
+                tracing::warn!(%error, "cancels could not be looked for");
+            }
+        }
+    }
+
+    async fn tell_of_cancels(&self) -> Result<(), RunError> {
+        for id in self.store.cancelling().await? {
+            if self.calls.has(&id) {
+                self.calls.tell(&self.load(&id).await?);
+            }
+        }
+        Ok(())
+    }
+}
