@@ -2,17 +2,20 @@
 //! it ends, what it leaves behind.
 
 mod bad_input;
+mod cancelling;
 mod check;
 mod commits;
 mod embedding;
 mod grants;
 mod hangup;
 mod json;
+mod keeping;
 mod leaving;
 mod logs;
 mod output;
 mod plan_errors;
 mod planning;
+mod queueing;
 mod reports;
 mod rollback;
 mod skipping;

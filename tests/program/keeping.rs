@@ -1,0 +1,111 @@
+//! What is kept, and for how long: copies of the state, and old deployments.
+
+use std::fs;
+
+use serde_json::Value;
+use stagewright_tests::Project;
+
+use crate::{course, id};
+
+#[test]
+fn a_copy_made_while_a_deployment_runs_is_a_state_from_which_it_goes_on() {
+    let project = Project::with(&["wait"]);
+    project.pipeline("- { name: WAIT, with: { duration: 2s } }\n");
+    let mut run = project.start(&["run", "app.yaml"]);
+    run.line_with("WAIT suspended");
+    project
+        .run(&["backup", "copy"])
+        .exits(0)
+        .says("copied the state to copy");
+    run.end().exits(0);
+    let original = project.newest();
+    fs::remove_dir_all(project.path(".stagewright")).unwrap();
+    fs::remove_file(project.path("app.yaml")).unwrap();
+    project.write("stagewright.yaml", "stateFile: copy/state.db\n");
+    let copied = project.newest();
+    assert_eq!(copied["id"], original["id"]);
+    assert_eq!(course(&copied), ["WAIT suspended"]);
+    let work = project.start(&["work"]);
+    project.run(&["logs", id(&copied), "--follow"]).exits(0);
+    work.terminate();
+    work.end().exits(0);
+    assert_eq!(course(&project.newest()), ["WAIT succeeded"]);
+}
+
+#[test]
+fn a_copy_never_replaces_what_is_there() {
+    let project = Project::with(&["wait"]);
+    project.write("copy/mine", "precious");
+    project
+        .run(&["backup", "copy"])
+        .exits(2)
+        .complains("copy is there already: name a new directory for the backup");
+    assert_eq!(project.read("copy/mine"), "precious");
+}
+
+#[test]
+fn only_the_newest_deployments_and_logs_are_kept_and_nothing_that_is_not_at_its_end() {
+    let project = Project::with(&["script"]);
+    project.write(
+        "stagewright.yaml",
+        "keep: { deployments: 3, logs: 2 }\n\
+         plugins: { script: { allow: { commands: [/bin/sh] } } }\n",
+    );
+    project.pipeline("- { name: SCRIPT_RUN, with: { run: echo done } }\n");
+    fs::copy(project.path("app.yaml"), project.path("other.yaml")).unwrap();
+    project.run(&["run", "other.yaml"]).exits(0);
+    let other = project.newest();
+    project.run(&["run", "app.yaml", "--detach"]).exits(5);
+    let unfinished = project.newest();
+    project
+        .run(&["cancel", id(&unfinished), "--by", "ann"])
+        .exits(0);
+    let mut ids = vec![id(&unfinished).to_owned()];
+    for _ in 0..4 {
+        project.run(&["run", "app.yaml"]).exits(0);
+        ids.push(id(&project.newest()).to_owned());
+    }
+    let listed = project
+        .run(&["--output", "json", "deployments"])
+        .exits(0)
+        .json();
+    let kept: Vec<&str> = listed.as_array().unwrap().iter().map(id).collect();
+    assert_eq!(kept, [&ids[4], &ids[3], &ids[2], id(&other)]);
+    project
+        .run(&["show", &ids[1]])
+        .exits(2)
+        .complains("there is no deployment");
+    let log = |id: &str| project.run(&["logs", id]).exits(0).stdout;
+    assert!(log(&ids[4]).contains("done") && log(&ids[3]).contains("done"));
+    assert_eq!(log(&ids[2]), "");
+    assert!(log(id(&other)).contains("done"), "another application's");
+}
+
+#[test]
+fn deployments_are_listed_by_the_time_at_which_they_were_stored() {
+    let project = Project::with(&["wait"]);
+    project.pipeline("- { name: WAIT, with: { duration: 1ms } }\n");
+    project.run(&["run", "app.yaml", "--detach"]).exits(5);
+    let count = |arguments: &[&str]| {
+        let mut all = vec!["--output", "json", "deployments"];
+        all.extend(arguments);
+        let listed: Value = project.run(&all).exits(0).json();
+        listed.as_array().unwrap().len()
+    };
+    assert_eq!(count(&["--since", "1h"]), 1);
+    assert_eq!(count(&["--until", "1h"]), 0);
+    assert_eq!(count(&["--since", "2001-01-01T00:00:00Z"]), 1);
+    assert_eq!(
+        count(&[
+            "--since",
+            "2001-01-01T00:00:00Z",
+            "--until",
+            "2001-01-02T00:00:00Z"
+        ]),
+        0
+    );
+    project
+        .run(&["deployments", "--since", "yesterday"])
+        .exits(2)
+        .complains("or a time such as");
+}
