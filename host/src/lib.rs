@@ -30,6 +30,10 @@
 //! holds on it, is told in `docs/architecture.md`.
 #![deny(missing_docs)]
 
+// The examples say `stagewright`, also where this crate's own tests try them.
+#[cfg(test)]
+extern crate self as stagewright;
+
 mod backup;
 pub mod definition;
 mod error;

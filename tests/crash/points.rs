@@ -19,7 +19,8 @@ fn start_to_die(load: &Workload, point: &str, arguments: &[&str]) -> Running {
 #[track_caller]
 fn died(ended: Ended, point: &str) {
     assert_eq!(ended.code, None, "{ended} should have died at {point}");
-    ended.complains(&format!("crash point {point}"));
+    let (place, _) = point.split_once('#').unwrap_or((point, ""));
+    ended.complains(&format!("crash point {place}"));
 }
 
 /// Waits until something of a deployment has happened.
@@ -118,7 +119,7 @@ async fn a_death_while_a_time_limit_is_noticed_leaves_it_noticed() {
         load.project.write(
             "succeeds/app.yaml",
             "apiVersion: stagewright.dev/v1\nkind: Application\nspec:\n  name: waits\n  \
-             pipeline:\n    stages:\n      - name: PROBE\n        timeout: 1s\n        \
+             planner: { alwaysUsePipeline: true }\n  pipeline:\n    stages:\n      - name: PROBE\n        timeout: 1s\n        \
              with: { do: [{ suspend: 99999999999999 }] }\n",
         );
         let id = load.submit(Kind::Succeeds).await;

@@ -9,6 +9,8 @@
 
 #[cfg(test)]
 pub(crate) mod conformance;
+#[cfg(test)]
+mod own_store_tests;
 mod sqlite;
 
 use std::fmt;

@@ -59,7 +59,9 @@ macro_rules! every_promise {
                 components_are_kept_once_and_come_back,
                 components_that_no_unfinished_deployment_pins_are_removed,
                 nothing_is_removed_while_a_deployment_is_planned,
-                every_kind_of_write_is_told_as_a_change;
+                every_kind_of_write_is_told_as_a_change,
+                old_deployments_and_logs_are_removed_and_nothing_that_is_unfinished,
+                the_newest_event_is_known;
         }
     };
     ($open:path; $($group:ident: $($promise:ident),+;)+) => {

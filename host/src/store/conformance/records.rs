@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::model::PinnedPlugin;
-use crate::store::{StateOwner, StoreError};
+use crate::store::{Keep, StateOwner, StoreError};
 
 fn value(key: &str, text: &str) -> (String, Vec<u8>) {
     (key.to_owned(), text.as_bytes().to_vec())
@@ -317,4 +317,93 @@ pub(in crate::store) async fn every_kind_of_write_is_told_as_a_change(store: &dy
     )
     .await;
     told("apply").await;
+}
+
+pub(in crate::store) async fn old_deployments_and_logs_are_removed_and_nothing_that_is_unfinished(
+    store: &dyn Store,
+) {
+    let line = LogLine {
+        number: 0,
+        attempt: 0,
+        at: Timestamp(5),
+        severity: Severity::Info,
+        text: "planned".to_owned(),
+    };
+    let key = |id: &str| LogKey {
+        deployment: id.into(),
+        stage: None,
+    };
+    for (id, application, over) in [
+        ("d1", "site", true),
+        ("d2", "site", false),
+        ("d3", "site", true),
+        ("d4", "site", true),
+        ("d5", "site", true),
+        ("e1", "shop", true),
+    ] {
+        let new = deployment(id, application);
+        store.create(&new).await.unwrap();
+        store
+            .log_append(&key(id), &[line.clone()], None)
+            .await
+            .unwrap();
+        let owner = StateOwner::Deployment(id.into(), "p".into());
+        let value = [("key".to_owned(), b"value".to_vec())];
+        store.state_put(&owner, &value, None).await.unwrap();
+        if over {
+            apply(
+                store,
+                &change(&new, |d| d.status = DeploymentStatus::Failed),
+            )
+            .await;
+        }
+    }
+    let keep = Keep {
+        deployments: Some(3),
+        logs: Some(1),
+    };
+    store.prune(&"app-site".into(), &keep).await.unwrap();
+    let mut left = Vec::new();
+    let mut logged = Vec::new();
+    for id in ["d1", "d2", "d3", "d4", "d5", "e1"] {
+        let is_there = store.load(&id.into()).await.unwrap().is_some();
+        let events = store.events(Some(&id.into()), 0, 10).await.unwrap();
+        let owner = StateOwner::Deployment(id.into(), "p".into());
+        let value = store.state_get(&owner, "key").await.unwrap();
+        assert_eq!(
+            (is_there, is_there),
+            (!events.is_empty(), value.is_some()),
+            "{id}"
+        );
+        if is_there {
+            left.push(id);
+        }
+        if store.log_end(&key(id)).await.unwrap() > 0 {
+            logged.push(id);
+        }
+    }
+    assert_eq!(left, ["d2", "d3", "d4", "d5", "e1"]);
+    assert_eq!(
+        logged,
+        ["d2", "d5", "e1"],
+        "the unfinished, and the newest finished"
+    );
+    store
+        .prune(&"app-site".into(), &Keep::default())
+        .await
+        .unwrap();
+    assert!(
+        store.load(&"d3".into()).await.unwrap().is_some(),
+        "all is kept"
+    );
+}
+
+pub(in crate::store) async fn the_newest_event_is_known(store: &dyn Store) {
+    assert_eq!(store.newest_event().await.unwrap(), 0);
+    let new = deployment("d", "site");
+    store.create(&new).await.unwrap();
+    apply(store, &change(&new, |_| {})).await;
+    let events = store.events(None, 0, 10).await.unwrap();
+    let newest = events.last().map(|event| event.number);
+    assert_eq!(Some(store.newest_event().await.unwrap()), newest);
 }
