@@ -209,7 +209,7 @@ fn a_guest_that_heeds_no_cancel_is_dropped_after_the_grace_period() {
     let project = Project::with(&["probe"]);
     project.write("stagewright.yaml", "limits: { gracePeriod: 1s }\n");
     project.pipeline("- name: PROBE\n  with: { do: [{ log: round and round }, spin] }\n");
-    let mut run = project.start(&["run", "app.yaml"]);
+    let mut run = project.start(&["run", "app.yaml", "--strategy", "pipeline"]);
     run.line_with("| round and round");
     let newest = project.newest();
     project

@@ -78,7 +78,7 @@ fn how_to_go_on_names_the_configuration_that_the_deployment_is_under() {
         project
             .run(&["--config", config, "show", id])
             .exits(0)
-            .says(&format!("its planning, by `{command} work`"));
+            .says(&format!("its planning by a host: `{command} work`"));
     }
     // It is where that says, and nowhere else.
     project

@@ -101,7 +101,7 @@ fn what_is_stored_is_read_back_the_same_by_show_and_in_the_list() {
     project
         .run(&["deployments", "--status", "done"])
         .exits(2)
-        .complains("the statuses are planning, planned, running, rolling-back");
+        .complains("the statuses are queued, planning, planned, running, rolling-back");
 
     let logs = project.run(&["--output", "json", "logs", &id]).exits(0);
     for line in logs.json_lines() {

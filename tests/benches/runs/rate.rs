@@ -1,0 +1,66 @@
+//! Durable deployments of three no-op stages a second, beside SQLite.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use futures_util::{StreamExt, stream};
+
+use super::plugin::Bench;
+use super::{bare, verdict, world};
+
+const DEPLOYMENTS: u64 = 3_000;
+
+/// As many are stored at once as a busy host would be asked for.
+const AT_ONCE: usize = 64;
+
+/// A deployment of three stages changes that often: stored, planned in two steps,
+/// and two for each stage.
+const CHANGES: u64 = 9;
+
+pub(crate) async fn measure() {
+    let directory = world::directory();
+    let store = world::store(&directory);
+    let (plugin, _begun) = Bench::new();
+    let config = world::config(&directory);
+    let host = world::host(&directory, store.clone(), Arc::new(plugin), config).await;
+    let before = store.commits();
+    let start = Instant::now();
+    let working = host.clone();
+    let work = tokio::spawn(async move { working.work(false).await });
+    let stored = stream::iter(0..DEPLOYMENTS).map(|number| {
+        let host = host.clone();
+        async move {
+            let request = world::request(&format!("app-{number}"), &["NOOP"; 3]);
+            host.submit(&request).await.expect("it is stored");
+        }
+    });
+    stored.buffer_unordered(AT_ONCE).collect::<Vec<()>>().await;
+    let mut events = Box::pin(host.events(None, 0));
+    let mut ended = 0;
+    while ended < DEPLOYMENTS {
+        let event = events.next().await.expect("no end").expect("an event");
+        ended += u64::from(event.kind.ends_the_deployment());
+    }
+    let took = start.elapsed();
+    host.shut_down();
+    work.await.expect("no panic").expect("it worked");
+    let file = directory.path().join("state.db");
+    let written = bare::written(&file, DEPLOYMENTS * CHANGES, store.commits() - before);
+    let bare = bare::write(&directory.path().join("bare.db"), written);
+    let rate = |took: std::time::Duration| DEPLOYMENTS as f64 / took.as_secs_f64();
+    let (host_rate, bare_rate) = (rate(took), rate(bare));
+    let ratio = host_rate / bare_rate;
+    println!(
+        "durable deployments of three no-op stages, a second; {} changes a commit",
+        written.group
+    );
+    println!("  SQLite alone    {bare_rate:>10.0}");
+    println!(
+        "  the host        {host_rate:>10.0}   at least 1000: {}",
+        verdict(host_rate >= 1000.0)
+    );
+    println!(
+        "  ratio           {ratio:>10.2}   at least 0.5: {}",
+        verdict(ratio >= 0.5)
+    );
+}
