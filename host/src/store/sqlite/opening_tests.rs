@@ -9,7 +9,9 @@ use tempfile::TempDir;
 
 use super::SqliteStore;
 use super::schema::{APPLICATION_ID, VERSION, pragma};
-use crate::store::{Store, StoreError};
+use crate::lifecycle::{self, Event};
+use crate::model::{DeploymentStatus, StageStatus, Timestamp};
+use crate::store::{Filter, Holder, LogKey, Store, StoreError};
 
 fn directory() -> (TempDir, PathBuf) {
     let directory = tempfile::tempdir().unwrap();
@@ -159,4 +161,65 @@ fn a_file_that_another_process_has_locked_is_refused_after_a_while() {
         .unwrap_err()
         .to_string();
     assert!(message.contains("locked for too long"), "{message}");
+}
+
+/// The state files that earlier versions wrote, each as a dump, in their order.
+const EARLIER: &[&str] = &[include_str!("earlier/version_1.sql")];
+
+#[tokio::test]
+async fn a_file_of_each_earlier_version_becomes_one_of_this_with_all_that_it_had() {
+    assert_eq!(
+        EARLIER.len() + 1,
+        VERSION,
+        "a dump for each earlier version"
+    );
+    for dump in EARLIER {
+        let (_directory, path) = directory();
+        Connection::open(&path)
+            .unwrap()
+            .execute_batch(dump)
+            .unwrap();
+        let store = SqliteStore::open(&path).unwrap();
+        let version: i64 = pragma(&Connection::open(&path).unwrap(), "user_version").unwrap();
+        assert_eq!(usize::try_from(version).unwrap(), VERSION);
+
+        let all = store.list(&Filter::default()).await.unwrap();
+        let [waits, _, first] = all.as_slice() else {
+            panic!("{all:?}");
+        };
+        assert_eq!(first.status, DeploymentStatus::Succeeded);
+        assert_eq!(waits.status, DeploymentStatus::Running);
+        let suspended = waits.forward_stages().nth(2).unwrap();
+        assert_eq!(suspended.status, StageStatus::Suspended);
+        let wait = suspended.wait.as_ref().unwrap();
+        assert_eq!(wait.until, Some(Timestamp(1_796_107_223_471)));
+        assert_eq!(wait.after_command, None);
+        // It goes on: it is due at its time, and takes what later versions know.
+        let due = store.due(Timestamp(1_796_107_223_471), 10).await.unwrap();
+        assert_eq!(due, [waits.id.clone()]);
+        let cancel = Event::Cancelled {
+            by: Some("ann".to_owned()),
+            why: String::new(),
+            rollback: true,
+        };
+        let change = lifecycle::apply(waits, cancel, Timestamp(1_796_106_700_000)).unwrap();
+        let holder = Holder {
+            owner: store.owner().to_owned(),
+            until: Timestamp(u64::MAX),
+        };
+        store.apply(&change, &holder).await.unwrap();
+        assert_eq!(store.cancelling().await.unwrap(), [waits.id.clone()]);
+        // And with its logs, its events and what it has pinned.
+        let log = LogKey {
+            deployment: first.id.clone(),
+            stage: Some(first.stages[0].id.clone()),
+        };
+        let lines = store.log_read(&log, 0, 10).await.unwrap();
+        assert!(lines[0].text.contains("local"), "{lines:?}");
+        assert!(store.newest_event().await.unwrap() >= 25);
+        for pinned in &waits.plugins {
+            let digest = pinned.digest.as_ref().unwrap();
+            assert!(store.component(digest).await.unwrap().is_some());
+        }
+    }
 }
