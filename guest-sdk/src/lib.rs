@@ -101,6 +101,7 @@
 //! | the log and the status | [`info!`], [`success!`], [`error!`], [`status!`] |
 //! | what survives a call | [`state`] |
 //! | programs of the host | [`process`] |
+//! | being approved or skipped by people | [`commands`] |
 //! | being cancelled | [`control`] |
 //! | files | `std::fs`, and [`fs`] for symbolic links |
 //! | durations and scalars in options | [`Duration`], [`Scalar`] |
@@ -108,6 +109,7 @@
 
 #[doc(hidden)]
 pub mod bindings;
+pub mod commands;
 pub mod control;
 mod decode;
 mod duration;
@@ -136,7 +138,7 @@ pub use input::{
 };
 pub use manifest::{Capability, Loss, Manifest};
 pub use outcome::{Outcome, Status, TargetResult, TargetStatus, Wake};
-pub use plan::{Decision, Operation, PlannedStage, RequestedStage, Strategy, Version};
+pub use plan::{ANYONE, Decision, Operation, PlannedStage, RequestedStage, Strategy, Version};
 pub use plugin::{Executor, NoConfig, Planner, Plugin};
 pub use scalar::Scalar;
 pub use schemars::{self, JsonSchema};

@@ -46,7 +46,8 @@ pub enum Wake {
     /// A time.
     At(Timestamp),
     /// The first command to the stage with a greater number than this: see
-    /// `commands`.
+    /// [`commands`](crate::commands). Needs a stage that was planned with an
+    /// operation.
     Command(u64),
 }
 
@@ -76,6 +77,13 @@ impl Outcome {
     /// A time that is past is due a second after this turn.
     pub fn suspend_until(at: Timestamp) -> Self {
         Self::suspend([Wake::At(at)])
+    }
+
+    /// The stage waits until someone approves or skips it: for the first command
+    /// with a greater number than this, that of the last one seen or 0. See
+    /// [`commands`](crate::commands).
+    pub fn suspend_until_command(after: u64) -> Self {
+        Self::suspend([Wake::Command(after)])
     }
 
     /// The stage waits until the first of these; at least one.

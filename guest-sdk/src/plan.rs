@@ -10,6 +10,10 @@ pub use crate::bindings::planner::{
     Decision, Operation, PlannedStage, RequestedStage, Strategy, Version,
 };
 
+/// Nobody in particular: who may operate a stage that anyone may. See
+/// [`PlannedStage::operated_by`].
+pub const ANYONE: [&str; 0] = [];
+
 impl Version {
     /// A version of something named.
     pub fn new(name: impl Into<String>, version: impl Into<String>) -> Self {
@@ -126,8 +130,9 @@ impl PlannedStage {
         self
     }
 
-    /// Lets a person approve or skip it while it waits: those named, or anyone if
-    /// none is.
+    /// Lets a person approve or skip it from when it starts to its end: those
+    /// named, or anyone if none is ([`ANYONE`]). It learns of that by
+    /// [`commands`](crate::commands).
     pub fn operated_by<S: Into<String>>(
         mut self,
         operation: Operation,

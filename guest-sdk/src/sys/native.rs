@@ -8,7 +8,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use crate::bindings::imports::stagewright::plugin::{log, state};
+use crate::bindings::imports::stagewright::plugin::{commands, log, state};
 use crate::error::Refusal;
 use crate::process::{CapturedRecord, CommandRecord, ExitRecord};
 use crate::testing::current;
@@ -65,6 +65,10 @@ pub(crate) fn state_delete(scope: state::Scope, key: &str) -> Result<(), Refusal
 
 pub(crate) fn state_keys(scope: state::Scope, prefix: &str) -> Result<Vec<String>, Refusal> {
     current::need("state").state_keys(scope, prefix)
+}
+
+pub(crate) fn commands_after(number: u64) -> Result<Vec<commands::Command>, Refusal> {
+    current::need("commands").commands_after(number)
 }
 
 pub(crate) fn spawn(command: &CommandRecord) -> Result<Child, Refusal> {

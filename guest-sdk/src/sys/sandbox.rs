@@ -9,7 +9,7 @@ use std::time::SystemTime;
 
 use wasip2::filesystem::{preopens, types::ErrorCode};
 
-use crate::bindings::imports::stagewright::plugin::{control, log, process, state};
+use crate::bindings::imports::stagewright::plugin::{commands, control, log, process, state};
 use crate::bindings::imports::wasi::io::poll;
 use crate::error::Refusal;
 use crate::process::{CapturedRecord, CommandRecord, ExitRecord};
@@ -55,6 +55,10 @@ pub(crate) fn state_delete(scope: state::Scope, key: &str) -> Result<(), Refusal
 
 pub(crate) fn state_keys(scope: state::Scope, prefix: &str) -> Result<Vec<String>, Refusal> {
     state::keys(scope, prefix)
+}
+
+pub(crate) fn commands_after(number: u64) -> Result<Vec<commands::Command>, Refusal> {
+    commands::after(number)
 }
 
 #[derive(Debug)]

@@ -14,7 +14,6 @@ use crate::export;
 use crate::outcome::{Outcome, Status, Wake};
 use crate::plan::{Decision, PlannedStage, RequestedStage, Version};
 use crate::plugin::{Executor, Planner, Plugin};
-use crate::time::Timestamp;
 
 impl FakeHost {
     /// Asks the plugin what it is.
@@ -73,9 +72,11 @@ impl FakeHost {
     /// Executes a stage's next turn.
     ///
     /// # Panics
-    /// If the plugin suspends the stage while a program still runs, which a host
-    /// would refuse.
+    /// If the plugin suspends the stage while a program still runs, or only until
+    /// a command though nobody may give one, which a host would refuse; or if the
+    /// stage waits for a command that nobody has given.
     pub fn execute<P: Executor>(&mut self, stage: &mut StageRun) -> Result<Outcome> {
+        stage.come_back(self.now());
         let first_started_at = *stage.first_started_at.get_or_insert(self.now());
         self.last_stage = Some(stage.id.clone());
         let request = executor::StageRequest {
@@ -94,6 +95,7 @@ impl FakeHost {
             options: stage.options.clone(),
         };
         let entered = self.enter(Call::Stage(stage.id.clone()));
+        self.world.facts().stage = Some(stage.clone());
         let outcome = export::execute_stage::<P>(request).map_err(Error::from);
         drop(entered);
         let running = {
@@ -101,27 +103,33 @@ impl FakeHost {
             // A cancelled stage is not called again; the next one is another.
             facts.cancelled = false;
             facts.cancel_on_log = None;
+            facts.reactions.clear();
+            if let Some(executed) = facts.stage.take() {
+                stage.commands = executed.commands;
+            }
             facts.still_running()
         };
-        let outcome = read_outcome(outcome?);
-        stage.wakes_at = None;
+        let outcome = outcome.map(read_outcome);
+        stage.ended = ended(&outcome);
+        let outcome = outcome?;
         if let Status::Suspended(wakes) = &outcome.status {
             assert!(running.is_empty(), "suspended while {running:?} still run");
-            stage.wakes_at = wakes.iter().filter_map(time).min();
-            stage.turn += 1;
-            stage.cause = executor::Cause::Time;
+            stage.suspend(wakes);
         }
         Ok(outcome)
     }
 
     /// Moves the clock to when a suspended stage wakes, and executes its next turn.
+    /// If a command has come that it waits for, the clock stays.
     ///
     /// # Panics
-    /// If the stage is not suspended.
+    /// If the stage is not suspended, or waits for a command that nobody has given.
     pub fn wake<P: Executor>(&mut self, stage: &mut StageRun) -> Result<Outcome> {
-        let at = stage.wakes_at.expect("the stage is suspended");
-        let soonest = self.now() + Duration::from_secs(1);
-        self.set_now(at.max(soonest));
+        assert!(stage.is_suspended(), "the stage is not suspended");
+        if let (false, Some(at)) = (stage.has_command(), stage.wakes_at) {
+            let soonest = self.now() + Duration::from_secs(1);
+            self.set_now(at.max(soonest));
+        }
         self.execute::<P>(stage)
     }
 
@@ -168,10 +176,16 @@ fn read_outcome(outcome: executor::Outcome) -> Outcome {
     }
 }
 
-fn time(wake: &Wake) -> Option<Timestamp> {
-    match wake {
-        Wake::At(at) => Some(*at),
-        Wake::Command(_) => None,
+/// The status of a stage that has ended.
+fn ended(outcome: &Result<Outcome>) -> Option<&'static str> {
+    match outcome.as_ref().map(|outcome| &outcome.status) {
+        Ok(Status::Succeeded) => Some("succeeded"),
+        Ok(Status::Failed(_)) => Some("failed"),
+        Ok(Status::Skipped(_)) => Some("skipped"),
+        Ok(Status::Exited(_)) => Some("exited"),
+        Ok(Status::Suspended(_)) => None,
+        Err(Error::Cancelled) => Some("cancelled"),
+        Err(_) => Some("failed"),
     }
 }
 

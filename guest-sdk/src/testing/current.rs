@@ -9,8 +9,9 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use tempfile::TempDir;
 
 use super::answer::Programs;
+use super::people::Reaction;
 use super::process::Running;
-use super::{CommandLine, LogLine};
+use super::{CommandLine, LogLine, StageRun};
 use crate::error::Refusal;
 use crate::log::Severity;
 use crate::state::Scope;
@@ -65,6 +66,9 @@ pub(super) struct Facts {
     pub(super) statuses: Vec<String>,
     pub(super) state: BTreeMap<(Owner, String), Vec<u8>>,
     pub(super) call: Call,
+    /// The stage that is executed, with what people do to it meanwhile.
+    pub(super) stage: Option<StageRun>,
+    pub(super) reactions: Vec<Reaction>,
     pub(super) deployment: String,
     pub(super) programs: Programs,
     pub(super) commands: Vec<CommandLine>,
@@ -104,6 +108,8 @@ impl World {
                 statuses: Vec::new(),
                 state: BTreeMap::new(),
                 call: Call::Describe,
+                stage: None,
+                reactions: Vec::new(),
                 deployment: String::new(),
                 programs: Programs::default(),
                 commands: Vec::new(),
@@ -165,6 +171,9 @@ impl World {
             });
         }
         drop(facts);
+        for line in message.lines() {
+            self.react(line);
+        }
         if cancel {
             self.cancel();
         }

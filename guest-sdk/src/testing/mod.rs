@@ -43,6 +43,7 @@ mod answer;
 mod calls;
 pub(crate) mod current;
 mod host;
+mod people;
 mod process;
 mod stage;
 
