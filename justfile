@@ -24,7 +24,7 @@ lint:
 
 # Builds the plugins, and the components that tests run.
 plugins: wasm-target
-    cargo build --target wasm32-wasip2 --profile plugin -p wait -p script -p site -p probe
+    cargo build --target wasm32-wasip2 --profile plugin -p wait -p approval -p script -p site -p probe
 
 # The target that plugins are built for.
 [private]
