@@ -1,15 +1,17 @@
 //! The stage `WAIT`: lets a while pass before the next stage.
 //!
 //! It never holds an instance while it waits: it says until when, and the host
-//! calls it again then. The end is counted from the stage's first start, which the
+//! calls it again then, or when someone skips it. The end is counted from the stage's first start, which the
 //! host keeps, so neither a restart nor a lost attempt makes the wait longer.
 
 use schemars::JsonSchema;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
+use stagewright_sdk::commands::{self, CommandKind};
 use stagewright_sdk::{
-    Duration, Executor, Manifest, NoConfig, Outcome, PlanInput, PlannedStage, Planner, Plugin,
-    RequestedStage, Result, StageRequest, Timestamp, info, state, status, success,
+    ANYONE, Duration, Executor, Manifest, NoConfig, Operation, Outcome, PlanInput, PlannedStage,
+    Planner, Plugin, RequestedStage, Result, StageRequest, Timestamp, Wake, info, state, status,
+    success,
 };
 
 /// The plugin.
@@ -62,7 +64,7 @@ impl Planner for Wait {
             .map(|stage| {
                 // A mistake stops the deployment here, not after the stages before.
                 let options: Options = stage.options()?;
-                let planned = PlannedStage::of(stage);
+                let planned = PlannedStage::of(stage).operated_by(Operation::Skip, ANYONE);
                 Ok(if stage.description.is_empty() {
                     planned.describe(format!("Waits for {}", options.duration))
                 } else {
@@ -79,6 +81,11 @@ const ANNOUNCED: &str = "announced";
 impl Executor for Wait {
     fn execute_stage(request: &StageRequest<Self>) -> Result<Outcome> {
         let options: Options = request.options()?;
+        let commands = commands::after(0)?;
+        // It counts though the time has come too: someone was told that it would.
+        if let Some(skip) = commands.iter().find(|one| one.kind == CommandKind::Skip) {
+            return Ok(Outcome::skipped(format!("skipped by {}", skip.by)));
+        }
         let end = request.stage.first_started_at + options.duration;
         if Timestamp::now() >= end {
             success!("Waited for {}", options.duration);
@@ -90,7 +97,8 @@ impl Executor for Wait {
             state::stage().put(ANNOUNCED, &true)?;
         }
         status!("until {end}");
-        Ok(Outcome::suspend_until(end))
+        let seen = commands.last().map_or(0, |last| last.number);
+        Ok(Outcome::suspend([Wake::At(end), Wake::Command(seen)]))
     }
 }
 

@@ -1,6 +1,6 @@
 use std::time::Duration as Length;
 
-use stagewright_sdk::testing::{FakeHost, json, requested};
+use stagewright_sdk::testing::{FakeHost, StageRun, json, requested};
 use stagewright_sdk::{ConfigKind, Error, InvalidConfig, Outcome, Status};
 
 use super::*;
@@ -12,15 +12,17 @@ fn wrong<T: std::fmt::Debug>(result: Result<T>) -> InvalidConfig {
     }
 }
 
+/// What it answers while it waits for the end, and for someone to skip it.
+fn waits_until(end: Timestamp) -> Result<Outcome> {
+    Ok(Outcome::suspend([Wake::At(end), Wake::Command(0)]))
+}
+
 #[test]
 fn it_suspends_until_its_first_start_plus_the_duration_and_then_succeeds() {
     let mut host = FakeHost::new();
     let mut stage = host.stage("WAIT", json!({ "duration": "10m" }));
     let end = host.now() + Length::from_secs(600);
-    assert_eq!(
-        host.execute::<Wait>(&mut stage),
-        Ok(Outcome::suspend_until(end))
-    );
+    assert_eq!(host.execute::<Wait>(&mut stage), waits_until(end));
     assert_eq!(host.wake::<Wait>(&mut stage), Ok(Outcome::succeeded()));
     assert_eq!(host.now(), end);
 }
@@ -80,6 +82,69 @@ fn a_wait_of_less_than_a_millisecond_ends() {
     let outcome = host.execute::<Wait>(&mut stage).expect("suspended");
     assert!(matches!(outcome.status, Status::Suspended(_)));
     assert_eq!(host.wake::<Wait>(&mut stage), Ok(Outcome::succeeded()));
+}
+
+/// The stage as it is planned, after its first turn.
+fn planned(host: &mut FakeHost, options: serde_json::Value) -> StageRun {
+    let asked = [requested(0, "WAIT", &options)];
+    let planned = host.pipeline_sync_plan::<Wait>(false, &asked);
+    let planned = planned.expect("a plan").remove(0);
+    let mut stage = host.stage("WAIT", options).planned(&planned);
+    host.execute::<Wait>(&mut stage).expect("suspended");
+    stage
+}
+
+#[test]
+fn a_skip_by_anyone_ends_it_at_once_and_is_told_with_their_name() {
+    let mut host = FakeHost::new();
+    let mut stage = planned(&mut host, json!({ "duration": "1h" }));
+    let now = host.now();
+    host.skip(&mut stage, "ann").expect("anyone may");
+    assert_eq!(
+        host.wake::<Wait>(&mut stage),
+        Ok(Outcome::skipped("skipped by ann"))
+    );
+    assert_eq!(host.now(), now);
+}
+
+#[test]
+fn a_skip_while_it_is_at_work_is_not_missed() {
+    let mut host = FakeHost::new();
+    let asked = [requested(0, "WAIT", json!({ "duration": "1h" }))];
+    let planned = host.pipeline_sync_plan::<Wait>(false, &asked);
+    let planned = planned.expect("a plan").remove(0);
+    let mut stage = host
+        .stage("WAIT", json!({ "duration": "1h" }))
+        .planned(&planned);
+    host.skip_on_log("Waiting for 1h", "ann");
+    let end = host.now() + Length::from_secs(3600);
+    assert_eq!(host.execute::<Wait>(&mut stage), waits_until(end));
+    assert_eq!(
+        host.wake::<Wait>(&mut stage),
+        Ok(Outcome::skipped("skipped by ann"))
+    );
+}
+
+#[test]
+fn a_skip_that_was_taken_counts_though_the_time_has_come_before_it_was_called() {
+    let mut host = FakeHost::new();
+    let mut stage = planned(&mut host, json!({ "duration": "10m" }));
+    host.skip(&mut stage, "ann").expect("anyone may");
+    host.advance(Length::from_secs(3600));
+    assert_eq!(
+        host.execute::<Wait>(&mut stage),
+        Ok(Outcome::skipped("skipped by ann"))
+    );
+}
+
+#[test]
+fn it_can_be_skipped_and_not_approved() {
+    let mut host = FakeHost::new();
+    let mut stage = planned(&mut host, json!({ "duration": "10m" }));
+    assert_eq!(
+        host.approve(&mut stage, "ann"),
+        Err("stage 1 (WAIT) is none that people approve".to_owned())
+    );
 }
 
 #[test]
