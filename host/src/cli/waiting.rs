@@ -1,8 +1,8 @@
 //! What `stagewright show` says of everything that waits: for what, since when,
 //! and what would end it.
 
-use crate::lifecycle::WaitsFor;
-use crate::model::{Deployment, DeploymentId, StageId, Wait};
+use crate::lifecycle::{self, WaitsFor};
+use crate::model::{CommandKind, Deployment, DeploymentId, StageId, Wait};
 use crate::{Error, Host};
 
 use super::clean::clean;
@@ -27,10 +27,13 @@ pub(super) async fn print(
             .stage
             .as_ref()
             .map_or_else(|| "deployment".to_owned(), |id| label(deployment, id));
-        let told: Vec<String> = one
-            .what
-            .iter()
-            .map(|what| tell(deployment, what, ahead.as_ref(), orphaned, output))
+        let mut what: Vec<&WaitsFor> = one.what.iter().collect();
+        // Who may skip it is told after what it is there to wait for.
+        what.sort_by_key(|what| matches!(what, WaitsFor::Person(CommandKind::Skip, _)));
+        let stage = one.stage.as_ref();
+        let told: Vec<String> = what
+            .into_iter()
+            .map(|what| tell(deployment, stage, what, ahead.as_ref(), orphaned, output))
             .collect();
         let mut line = format!("{name} waits for {}", told.join("; or "));
         line.push_str(&format!("; since {}", one.since));
@@ -48,6 +51,7 @@ pub(super) async fn print(
 
 fn tell(
     deployment: &Deployment,
+    stage: Option<&StageId>,
     what: &WaitsFor,
     ahead: Option<&DeploymentId>,
     orphaned: bool,
@@ -85,12 +89,24 @@ fn tell(
             } else {
                 who.join(", ")
             };
-            format!("{who} to {verb} it: `{command} {verb} {id}`")
+            let which = stage.map_or_else(String::new, |id| which(deployment, id, *kind));
+            format!("{who} to {verb} it: `{command} {verb} {id}{which}`")
         }
         WaitsFor::Stages(ids) => {
             let names: Vec<String> = ids.iter().map(|id| label(deployment, id)).collect();
             format!("the end of {}", names.join(", "))
         }
+    }
+}
+
+/// What a command has to add to name this stage: nothing if no other can be meant.
+fn which(deployment: &Deployment, id: &StageId, kind: CommandKind) -> String {
+    let mut takes = deployment.stages.iter();
+    let alone = takes.all(|other| &other.id == id || !lifecycle::takes(other, kind));
+    match deployment.stage(id) {
+        Some(stage) if !alone && !stage.rollback => format!(" {}", place(stage)),
+        Some(_) if !alone => format!(" {id}"),
+        _ => String::new(),
     }
 }
 
@@ -106,7 +122,7 @@ fn label(deployment: &Deployment, id: &StageId) -> String {
 pub(super) fn until(wait: &Wait) -> String {
     match (wait.until, wait.after_command) {
         (Some(time), None) => format!("until {time}"),
-        (Some(time), Some(_)) => format!("until someone acts, at the latest {time}"),
+        (Some(time), Some(_)) => format!("until {time} or someone acts"),
         (None, _) => "until someone acts".to_owned(),
     }
 }
