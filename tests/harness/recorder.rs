@@ -103,6 +103,9 @@ impl Services for Recorder {
     }
 
     async fn commands(&self, after: u64) -> Result<Vec<Command>, Refusal> {
+        if after == u64::MAX {
+            return Err(Refusal::StaleAttempt);
+        }
         let commands = self.commands.lock().expect("no panic");
         let new = commands.iter().filter(|command| command.number > after);
         Ok(new.cloned().collect())

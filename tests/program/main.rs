@@ -1,6 +1,7 @@
 //! The built program over the built plugins, as people use it: what it prints, how
 //! it ends, what it leaves behind.
 
+mod approving;
 mod bad_input;
 mod cancelling;
 mod check;
@@ -19,6 +20,7 @@ mod queueing;
 mod reports;
 mod rollback;
 mod skipping;
+mod skipping_by_hand;
 mod story;
 mod time_limits;
 

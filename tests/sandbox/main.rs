@@ -2,6 +2,7 @@
 //! go wrong, of what a plugin sees, and of the programs that it starts.
 
 mod calls;
+mod commands;
 mod ends;
 mod files;
 mod limits;

@@ -1,5 +1,7 @@
 //! A plugin for tests: its stage's options are a list of steps, done in order,
-//! and each step is something that a plugin might do to a host.
+//! and each step is something that a plugin might do to a host. `do` are the steps
+//! of a call, `woken` those of one that a command woke; `operation` and `operators`
+//! are what the stage is planned with.
 //!
 //! Written against the contract itself rather than the SDK, so that it can also
 //! do what the SDK would not let it.
@@ -29,7 +31,7 @@ wit_bindgen::generate!({
 });
 
 use exports::stagewright::plugin::executor::{
-    self, Outcome, StageRequest, Status, TargetResult, TargetStatus, Wake,
+    self, Cause, Outcome, StageRequest, Status, TargetResult, TargetStatus, Wake,
 };
 use exports::stagewright::plugin::manifest::{
     self, Capability, Claim, Loss, PluginManifest, Request, StageDefinition,
@@ -41,7 +43,7 @@ use stagewright::plugin::log::Severity;
 use stagewright::plugin::process::{Command, Exit};
 use stagewright::plugin::state::Scope;
 use stagewright::plugin::types::{ConfigKind, Entry, Error, InvalidConfig, PlanInput, Refusal};
-use stagewright::plugin::{control, log, process, state};
+use stagewright::plugin::{commands, control, log, process, state};
 use wasi::io::poll;
 
 struct Probe;
@@ -70,7 +72,7 @@ impl manifest::Guest for Probe {
                     "PROBE",
                     false,
                     Some(
-                        r#"{"type":"object","properties":{"do":{"type":"array"},"undo":{"type":"array"}},"additionalProperties":false}"#,
+                        r#"{"type":"object","properties":{"do":{"type":"array"},"woken":{"type":"array"},"undo":{"type":"array"},"operation":{"enum":["approve","skip"]},"operators":{"type":"array"}},"additionalProperties":false}"#,
                     ),
                 ),
                 stage("PROBE_ROLLBACK", true, None),
@@ -132,15 +134,26 @@ impl planner::Guest for Probe {
                 message: format!("{} is not a probe", stage.name),
             }));
         }
-        let undo = |stage: &&RequestedStage| rollback && stage.options.contains("\"undo\"");
-        let undoing = requested.iter().filter(undo).map(|stage| PlannedStage {
-            undoes: None,
-            ..planned("PROBE_ROLLBACK", stage.index, true)
-        });
-        let forward = requested
-            .iter()
-            .map(|stage| planned(&stage.name, stage.index, false));
-        Ok(forward.chain(undoing).collect())
+        let mut stages = Vec::new();
+        for stage in requested {
+            let options = parse(&stage.options)?;
+            if rollback && options["undo"].is_array() {
+                stages.push(PlannedStage {
+                    undoes: None,
+                    ..planned("PROBE_ROLLBACK", stage.index, true)
+                });
+            }
+            stages.push(PlannedStage {
+                operation: match string(&options["operation"]) {
+                    "approve" => Operation::Approve,
+                    "skip" => Operation::Skip,
+                    _ => Operation::None,
+                },
+                authorized_operators: strings(&options["operators"]),
+                ..planned(&stage.name, stage.index, false)
+            });
+        }
+        Ok(stages)
     }
 }
 
@@ -172,8 +185,12 @@ impl executor::Guest for Probe {
             .replace("{stage}", &stage.id)
             .replace("{attempt}", &stage.attempt.to_string())
             .replace("{turn}", &stage.turn.to_string());
-        let list = if stage.rollback { "undo" } else { "do" };
-        steps(&options, list, &mut status)?;
+        let key = match stage.cause {
+            _ if stage.rollback => "undo",
+            Cause::Command => "woken",
+            _ => "do",
+        };
+        steps(&options, key, &mut status)?;
         Ok(Outcome {
             status: status.unwrap_or(Status::Succeeded),
             targets: request
@@ -191,14 +208,17 @@ impl executor::Guest for Probe {
     }
 }
 
-/// Does the steps of a list, if there are any.
-fn steps(options: &str, list: &str, status: &mut Option<Status>) -> Result<(), Error> {
-    let options: Value =
-        serde_json::from_str(options).map_err(|error| Error::Internal(error.to_string()))?;
+fn parse(options: &str) -> Result<Value, Error> {
+    serde_json::from_str(options).map_err(|error| Error::Internal(error.to_string()))
+}
+
+/// Does the steps under a key, if there are any.
+fn steps(options: &str, key: &str, status: &mut Option<Status>) -> Result<(), Error> {
+    let options = parse(options)?;
     // Kept to the end of the call: what a plugin forgets to end.
     let mut children = Vec::new();
     let nothing = Vec::new();
-    for step in options[list].as_array().unwrap_or(&nothing) {
+    for step in options[key].as_array().unwrap_or(&nothing) {
         let (name, with) = match step {
             Value::Object(step) => match step.iter().next() {
                 Some((name, with)) => (name.as_str(), with),
@@ -305,6 +325,17 @@ fn do_step(
             Ok(keys) => keys.join(" "),
             Err(refusal) => refused(Err(refusal)),
         }),
+        "commands" => match commands::after(number) {
+            Ok(given) => given.iter().for_each(|command| {
+                let kind = match command.kind {
+                    commands::CommandKind::Approve => "approve",
+                    commands::CommandKind::Skip => "skip",
+                };
+                let (number, by, at) = (command.number, &command.by, command.at);
+                say(&format!("command {number}: {kind} by {by} at {at}"));
+            }),
+            Err(refusal) => say(&refused(Err(refusal))),
+        },
         "spawn" | "start" => match process::spawn(&command(with)) {
             Ok(child) if name == "start" => children.push(child),
             Ok(child) => say(&ended(&child)),
@@ -335,6 +366,11 @@ fn do_step(
         "suspend" => *status = Some(Status::Suspended(vec![Wake::At(number)])),
         "suspend-if" if with[0] == with[1] => *status = Some(Status::Suspended(vec![Wake::At(0)])),
         "suspend-if" => {}
+        // Beside the other wakes, if there are any.
+        "suspend-until-command" => match status {
+            Some(Status::Suspended(wakes)) => wakes.push(Wake::Command(number)),
+            _ => *status = Some(Status::Suspended(vec![Wake::Command(number)])),
+        },
         "suspend-for-nothing" => *status = Some(Status::Suspended(Vec::new())),
         "invalid-config" => {
             return Err(Error::InvalidConfig(InvalidConfig {
