@@ -143,12 +143,6 @@ impl Project {
         Running::start_by(by, self.root.path(), arguments)
     }
 
-    /// Starts the program by another one, such as `env`, which is given the
-    /// program and its arguments after its own.
-    pub fn start_by(&self, by: &[&str], arguments: &[&str]) -> Running {
-        Running::start_by(by, self.root.path(), arguments)
-    }
-
     /// Runs the program to its end.
     pub fn run(&self, arguments: &[&str]) -> Ended {
         self.start(arguments).end()
