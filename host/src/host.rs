@@ -392,7 +392,10 @@ impl Host {
         id: &DeploymentId,
         event: impl Fn() -> lifecycle::Event,
     ) -> Result<Deployment, Error> {
-        let done = transition(&*self.inner.store, id, |_| true, event).await?;
+        let store = &self.inner.store;
+        let known = store.load(id).await?;
+        let known = known.ok_or_else(|| Error::Input(format!("there is no deployment {id}")))?;
+        let done = transition(&**store, known, |_| true, event).await?;
         // It fits whatever it is, so there is one.
         done.ok_or_else(|| Error::Input(format!("deployment {id} is gone")))
     }

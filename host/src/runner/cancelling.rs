@@ -9,12 +9,16 @@ use std::sync::{Mutex, PoisonError};
 use crate::lifecycle;
 use crate::model::{Attempt, Canceller, Deployment, DeploymentId, StageId};
 
+use tokio::sync::Notify;
+
 use super::{RunError, Runner};
 
 /// The calls under way.
 #[derive(Debug, Default)]
 pub(super) struct Calls {
     by_deployment: Mutex<HashMap<DeploymentId, Vec<UnderWay>>>,
+    /// A call began: it may have been cancelled just before.
+    began: Notify,
 }
 
 #[derive(Debug)]
@@ -48,6 +52,8 @@ impl Calls {
         };
         let mut calls = self.lock();
         calls.entry(deployment.clone()).or_default().push(call);
+        drop(calls);
+        self.began.notify_one();
         Registered {
             calls: self,
             deployment,
@@ -97,24 +103,24 @@ impl Drop for Registered<'_> {
 
 impl Runner {
     /// Has a call told of a cancel, also of one that came before.
-    pub(super) async fn on_cancel<'a>(
+    pub(super) fn on_cancel<'a>(
         &'a self,
         deployment: &'a DeploymentId,
         stage: &'a StageId,
         attempt: Attempt,
         canceller: Canceller,
-    ) -> Result<Registered<'a>, RunError> {
-        let registered = self.calls.register(deployment, stage, attempt, canceller);
-        if self.store.cancelling().await?.contains(deployment) {
-            self.calls.tell(&self.load(deployment).await?);
-        }
-        Ok(registered)
+    ) -> Registered<'a> {
+        self.calls.register(deployment, stage, attempt, canceller)
     }
 
     /// Tells calls of cancels until it is dropped.
     pub(crate) async fn watch_cancels(&self) {
         let mut changes = self.store.changes();
-        while changes.changed().await.is_ok() {
+        loop {
+            tokio::select! {
+                changed = changes.changed() => if changed.is_err() { return },
+                () = self.calls.began.notified() => {}
+            }
             if self.calls.is_empty() {
                 continue;
             }

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 use tokio::task::{AbortHandle, JoinError, JoinSet};
 
 use crate::lifecycle::{self, Event, Next};
@@ -21,6 +21,36 @@ const LOOK_AT_THE_CLOCK: Duration = Duration::from_secs(5);
 
 /// How many due deployments are looked up at once.
 const BATCH: usize = 100;
+
+/// What has a deployment looked at again.
+enum Wakes {
+    /// Each change of the store: for one that somebody waits for.
+    OnChange(watch::Receiver<u64>),
+    /// That it is due, as whoever drives many has found: so that no change wakes
+    /// all of them.
+    WhenDue(Arc<Notify>),
+}
+
+impl Wakes {
+    /// Marks what has come so far as seen.
+    fn look(&mut self) {
+        if let Self::OnChange(changes) = self {
+            changes.borrow_and_update();
+        }
+    }
+
+    async fn come(&mut self) {
+        match self {
+            Self::OnChange(changes) => {
+                if changes.changed().await.is_err() {
+                    // Nobody is left who could change anything.
+                    std::future::pending::<()>().await;
+                }
+            }
+            Self::WhenDue(due) => due.notified().await,
+        }
+    }
+}
 
 /// Where a deployment was left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,7 +70,8 @@ impl Runner {
         id: DeploymentId,
         stop: watch::Receiver<Stop>,
     ) -> Result<Parked, RunError> {
-        self.drive(&id, stop, true).await
+        let changes = self.store.changes();
+        self.drive(&id, stop, Wakes::OnChange(changes)).await
     }
 
     /// Drives everything that is due, and what becomes due; with `until_idle`,
@@ -52,19 +83,23 @@ impl Runner {
     ) -> Result<(), RunError> {
         let mut changes = self.store.changes();
         let mut tasks = JoinSet::new();
-        let mut driven: BTreeMap<DeploymentId, AbortHandle> = BTreeMap::new();
+        let mut driven: BTreeMap<DeploymentId, (AbortHandle, Arc<Notify>)> = BTreeMap::new();
         loop {
             changes.borrow_and_update();
             let stopping = *stop.borrow() > Stop::No;
-            driven.retain(|_, task| !task.is_finished());
+            driven.retain(|_, (task, _)| !task.is_finished());
             if !stopping {
                 for id in self.store.due(now(), BATCH + driven.len()).await? {
-                    if !driven.contains_key(&id) {
-                        let runner = self.clone();
-                        let (key, stop) = (id.clone(), stop.clone());
-                        let task = tasks.spawn(async move { runner.drive(&id, stop, false).await });
-                        driven.insert(key, task);
+                    // One that is driven already has something new to do.
+                    if let Some((_, due)) = driven.get(&id) {
+                        due.notify_one();
+                        continue;
                     }
+                    let due = Arc::new(Notify::new());
+                    let wakes = Wakes::WhenDue(due.clone());
+                    let (runner, key, stop) = (self.clone(), id.clone(), stop.clone());
+                    let task = tasks.spawn(async move { runner.drive(&id, stop, wakes).await });
+                    driven.insert(key, (task, due));
                 }
             }
             if tasks.is_empty() && (until_idle || stopping) {
@@ -89,18 +124,17 @@ impl Runner {
         }
     }
 
-    /// Drives a deployment on: while it waits for a time, if `follow`; else until
-    /// there is nothing to do now.
+    /// Drives a deployment on: to its end, if it is looked at on each change; else
+    /// until there is nothing to do now.
     async fn drive(
         self: Arc<Self>,
         id: &DeploymentId,
         mut stop: watch::Receiver<Stop>,
-        follow: bool,
+        mut wakes: Wakes,
     ) -> Result<Parked, RunError> {
-        let mut changes = self.store.changes();
         let mut turns = JoinSet::new();
         loop {
-            changes.borrow_and_update();
+            wakes.look();
             let stopping = *stop.borrow() > Stop::No;
             if stopping && turns.is_empty() {
                 return Ok(Parked::Stopped);
@@ -114,7 +148,7 @@ impl Runner {
                     return Ok(Parked::Done);
                 }
                 Next::Tick => {
-                    self.apply(id, |_| true, || Event::Tick).await?;
+                    self.apply(&deployment, |_| true, || Event::Tick).await?;
                     continue;
                 }
                 Next::Plan if !stopping && lapse.is_none() => {
@@ -125,20 +159,20 @@ impl Runner {
                 }
                 Next::Begin(stages) if !stopping => {
                     for stage in stages {
-                        self.begin(id, stage, &mut turns, &stop).await?;
+                        self.begin(&deployment, stage, &mut turns, &stop).await?;
                     }
                     continue;
                 }
                 Next::At(time) => wake = Some(time),
                 Next::Plan | Next::Begin(_) | Next::Busy => {}
             }
-            if turns.is_empty() && !follow {
+            if turns.is_empty() && matches!(wakes, Wakes::WhenDue(_)) {
                 return Ok(Parked::Waiting);
             }
             let wake = wake.into_iter().chain(lapse).min();
             tokio::select! {
                 Some(ended) = turns.join_next() => { finished(ended)?; }
-                _ = changes.changed() => {}
+                () = wakes.come() => {}
                 () = until(wake), if wake.is_some() => {}
                 () = stopped(&mut stop, Stop::Soon), if !stopping => {}
             }
@@ -148,7 +182,7 @@ impl Runner {
     /// Claims a stage and starts its turn, as soon as there is room for one more.
     async fn begin(
         self: &Arc<Self>,
-        id: &DeploymentId,
+        deployment: &Deployment,
         stage: StageId,
         turns: &mut JoinSet<Result<(), RunError>>,
         stop: &watch::Receiver<Stop>,
@@ -159,7 +193,7 @@ impl Runner {
             () = stopped(&mut stopping, Stop::Soon) => return Ok(()),
         };
         let permit = permit.map_err(|error| RunError::Broken(error.to_string()))?;
-        if let Some(deployment) = self.claim(id, &stage).await? {
+        if let Some(deployment) = self.claim(deployment, &stage).await? {
             let (runner, stop) = (self.clone(), stop.clone());
             turns.spawn(async move {
                 let _permit = permit;
@@ -195,7 +229,13 @@ impl Runner {
         if let Err(error) = self.sources.prune(application, &keep).await {
             tracing::warn!(%error, "old sources could not be removed");
         }
-        self.store.components_prune().await?;
+        if deployment
+            .plugins
+            .iter()
+            .any(|pinned| pinned.digest.is_some())
+        {
+            self.store.components_prune().await?;
+        }
         if self.keep != Keep::default() {
             self.store.prune(application, &self.keep).await?;
         }

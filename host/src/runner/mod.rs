@@ -129,14 +129,15 @@ impl Runner {
     }
 
     /// Applies an event to a deployment as it is now. None if the event no longer
-    /// fits: then someone else has done it.
+    /// fits: then someone else has done it. `known` is what it most likely is.
     async fn apply(
         &self,
-        id: &DeploymentId,
+        known: &Deployment,
         still_fits: impl Fn(&Deployment) -> bool,
         event: impl Fn() -> Event,
     ) -> Result<Option<Deployment>, RunError> {
-        match transition(&*self.store, id, still_fits, event).await {
+        let known = known.clone();
+        match transition(&*self.store, known, still_fits, event).await {
             Ok(deployment) => Ok(deployment),
             Err(TransitionError::Rejected(rejected)) => {
                 tracing::debug!(%rejected, "an event came too late");
@@ -189,31 +190,40 @@ pub(crate) enum TransitionError {
     Run(#[from] RunError),
 }
 
-/// Applies an event to a deployment as it is now, again if someone else was
-/// quicker. None if `still_fits` says no.
+/// Applies an event to a deployment, which is read again if it is another by now.
+/// None if `still_fits` says no to what it is now.
 pub(crate) async fn transition(
     store: &dyn Store,
-    id: &DeploymentId,
+    mut deployment: Deployment,
     still_fits: impl Fn(&Deployment) -> bool,
     event: impl Fn() -> Event,
 ) -> Result<Option<Deployment>, TransitionError> {
+    let mut is_now = false;
     loop {
-        let deployment = load(store, id).await?;
-        if !still_fits(&deployment) {
-            return Ok(None);
-        }
-        let event = event();
-        let name = event.name();
-        let change = lifecycle::apply(&deployment, event, now())?;
-        crash::before(name);
-        match store.apply(&change, &holder(store)).await {
-            Ok(()) => {
-                crash::after(name);
-                return Ok(Some(change.deployment));
+        let wanted = event();
+        let name = wanted.name();
+        let change = still_fits(&deployment)
+            .then(|| lifecycle::apply(&deployment, wanted, now()))
+            .transpose();
+        match change {
+            Ok(Some(change)) => {
+                crash::before(name);
+                match store.apply(&change, &holder(store)).await {
+                    Ok(()) => {
+                        crash::after(name);
+                        return Ok(Some(change.deployment));
+                    }
+                    Err(StoreError::Conflict) => {}
+                    Err(error) => return Err(RunError::from(error).into()),
+                }
             }
-            Err(StoreError::Conflict) => {}
-            Err(error) => return Err(RunError::from(error).into()),
+            // Only what it is now can say no.
+            Ok(None) if is_now => return Ok(None),
+            Err(rejected) if is_now => return Err(rejected.into()),
+            Ok(None) | Err(_) => {}
         }
+        deployment = load(store, &deployment.id).await?;
+        is_now = true;
     }
 }
 

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::sync::watch;
 
@@ -17,6 +18,9 @@ use super::planning::{PlanFailure, Planning};
 use super::services::CallLog;
 use super::wiring::Wiring;
 use super::{RunError, Runner, Stop, new_stage_id, now, stopped};
+
+/// How often at most it is looked whether a planning was cancelled.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(20);
 
 impl Runner {
     /// Plans a deployment, if nobody else does.
@@ -35,7 +39,9 @@ impl Runner {
             limit,
             running: running.clone(),
         };
-        let begun = self.apply(id, |d| queued(d) || planning(d), begin).await?;
+        let begun = self
+            .apply(deployment, |d| queued(d) || planning(d), begin)
+            .await?;
         let Some(deployment) = begun.filter(planning) else {
             return Ok(());
         };
@@ -62,7 +68,7 @@ impl Runner {
             }
             () = stopped(&mut stop, Stop::Soon) => {
                 log.finish().await?;
-                self.apply(id, still_mine, || Event::PlanHandedBack).await?;
+                self.apply(&deployment, still_mine, || Event::PlanHandedBack).await?;
                 return Ok(());
             }
         };
@@ -78,7 +84,8 @@ impl Runner {
             }
             Err(failure) => Event::PlanFailed(failure.to_string()),
         };
-        self.apply(id, still_mine, || event.clone()).await?;
+        self.apply(&deployment, still_mine, || event.clone())
+            .await?;
         Ok(())
     }
 
@@ -98,6 +105,8 @@ impl Runner {
                 // Nobody is left who could change it.
                 std::future::pending::<()>().await;
             }
+            // Most changes are those of others.
+            tokio::time::sleep(BETWEEN_LOOKS).await;
         }
     }
 

@@ -9,8 +9,8 @@ use tokio::sync::watch;
 use crate::lifecycle::{self, Event, TurnEnd};
 use crate::logs::LogWriter;
 use crate::model::{
-    Attempt, Call, Cancel, Deployment, DeploymentId, Operation, Outcome, OutcomeStatus,
-    PluginError, Severity, Stage, StageId, StageRequest, StageStatus, Timestamp, Wake,
+    Attempt, Call, Cancel, Deployment, Operation, Outcome, OutcomeStatus, PluginError, Severity,
+    Stage, StageId, StageRequest, StageStatus, Timestamp, Wake,
 };
 use crate::store::{Fence, Leased, LogKey, StoreError};
 
@@ -62,11 +62,11 @@ impl Runner {
     /// is from then on.
     pub(super) async fn claim(
         &self,
-        id: &DeploymentId,
+        deployment: &Deployment,
         stage: &StageId,
     ) -> Result<Option<Deployment>, RunError> {
         let ready = |_: &Deployment| true;
-        self.apply(id, ready, || Event::StageBegun(stage.clone()))
+        self.apply(deployment, ready, || Event::StageBegun(stage.clone()))
             .await
     }
 
@@ -140,7 +140,7 @@ impl Runner {
             Err(error) => return Err(error.into()),
         }
         let mine = |d: &Deployment| is_running(d, &stage.id, stage.attempt);
-        self.apply(&deployment.id, mine, || event.clone()).await?;
+        self.apply(&deployment, mine, || event.clone()).await?;
         Ok(())
     }
 
@@ -195,10 +195,7 @@ impl Runner {
         fs::create_dir_all(&scratch)
             .map_err(|error| host(format!("{}: {error}", scratch.display())))?;
         let (canceller, cancel) = Cancel::new();
-        let _told = self
-            .on_cancel(&deployment.id, &stage.id, stage.attempt, canceller.clone())
-            .await
-            .map_err(|e| host(e.to_string()))?;
+        let _told = self.on_cancel(&deployment.id, &stage.id, stage.attempt, canceller.clone());
         let mut cancelled = cancel.clone();
         let time_left = lifecycle::time_left(deployment, stage, now());
         let grace = self.limits.grace_period;
@@ -308,7 +305,7 @@ impl Runner {
             };
             let lost = |d: &Deployment| is_running(d, id, attempt);
             let limit = self.limits.attempts.get();
-            self.apply(&deployment.id, lost, || Event::StageLost {
+            self.apply(deployment, lost, || Event::StageLost {
                 stage: id.clone(),
                 clean: false,
                 limit,
