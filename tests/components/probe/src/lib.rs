@@ -1,7 +1,7 @@
 //! A plugin for tests: its stage's options are a list of steps, done in order,
 //! and each step is something that a plugin might do to a host. `do` are the steps
-//! of a call, `woken` those of one that a command woke; `operation` and `operators`
-//! are what the stage is planned with.
+//! of a call, `woken` those of one that a command woke, `undo` those of a rollback;
+//! `operation` and `operators` are what the stage is planned with.
 //!
 //! Written against the contract itself rather than the SDK, so that it can also
 //! do what the SDK would not let it.
