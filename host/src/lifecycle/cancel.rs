@@ -2,7 +2,7 @@
 
 use crate::model::{
     Cancellation, Command, CommandKind, Deployment, DeploymentStatus, RollbackStatus, Stage,
-    StageId, StageStatus, Timestamp,
+    StageId, Timestamp,
 };
 
 use super::event::Rejected;
@@ -131,6 +131,5 @@ pub(super) fn has_command(stage: &Stage) -> bool {
 
 /// Whether a stage is one that can still be approved or skipped.
 pub fn takes(stage: &Stage, kind: CommandKind) -> bool {
-    kind.fits(stage.operation)
-        && matches!(stage.status, StageStatus::Running | StageStatus::Suspended)
+    kind.fits(stage.operation) && stage.started_at.is_some() && !stage.status.is_final()
 }

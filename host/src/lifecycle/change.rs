@@ -13,7 +13,7 @@ pub struct Change {
     /// The deployment as it is now to be; its `version` is one more than that of
     /// the one it was decided on.
     pub deployment: Deployment,
-    /// The stages that differ, as places in `deployment.stages`.
+    /// The stages that differ, as places in `deployment.stages`, in no order.
     pub stages: Vec<usize>,
     /// What to tell whoever watches, in order.
     pub events: Vec<EventKind>,
@@ -60,7 +60,7 @@ impl Change {
         if starts {
             events.extend(status.clone());
         }
-        for (place, stage) in new.stages.iter().enumerate() {
+        for (place, stage) in in_order(old, &new) {
             let before = old.stages.get(place);
             if before == Some(stage) {
                 continue;
@@ -117,6 +117,18 @@ impl Change {
             at,
         }
     }
+}
+
+/// The stages with their places: those first that ran, since what becomes of the
+/// others follows from them; then what went wrong by itself, for the same reason.
+fn in_order<'a>(old: &Deployment, new: &'a Deployment) -> Vec<(usize, &'a Stage)> {
+    let mut stages: Vec<(usize, &Stage)> = new.stages.iter().enumerate().collect();
+    stages.sort_by_key(|(place, stage)| {
+        let before = old.stages.get(*place).map(|stage| stage.status);
+        let ran = before == Some(StageStatus::Running);
+        (!ran, !stage.status.is_failure())
+    });
+    stages
 }
 
 /// The cancellations that are new.

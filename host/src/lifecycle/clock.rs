@@ -59,6 +59,17 @@ pub(super) fn stage_deadline(stage: &Stage) -> Option<Timestamp> {
     }
 }
 
+/// Whether what a running stage belongs to, the deployment or its rollback, runs
+/// out of time no later than the stage itself.
+pub(super) fn ends_with_the_whole(deployment: &Deployment, stage: &Stage) -> bool {
+    let whole = if stage.rollback {
+        rollback_deadline(deployment)
+    } else {
+        deployment_deadline(deployment)
+    };
+    whole.is_some_and(|whole| stage_deadline(stage).is_none_or(|own| whole <= own))
+}
+
 /// When the deployment has run out of time, as far as that can be said: the
 /// default limit stands still while nothing runs.
 pub(super) fn deployment_deadline(deployment: &Deployment) -> Option<Timestamp> {
@@ -87,7 +98,12 @@ pub(super) fn rollback_deadline(deployment: &Deployment) -> Option<Timestamp> {
 fn active_deadline(deployment: &Deployment, before: Duration) -> Option<Timestamp> {
     let used = deployment.active.saturating_sub(before);
     let left = DEFAULT_DEPLOYMENT_TIMEOUT.saturating_sub(used);
-    Some(deployment.active_since?.after(left))
+    match deployment.active_since {
+        Some(since) => Some(since.after(left)),
+        // It stands still, but none of it is left.
+        None if left.is_zero() => Some(Timestamp(0)),
+        None => None,
+    }
 }
 
 /// Counts the time in which some stage was running.

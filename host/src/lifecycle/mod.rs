@@ -9,8 +9,8 @@
 //!
 //! The rules that are easy to get wrong:
 //!
-//! - when a stage fails or exits, no new stage starts, running ones finish,
-//!   suspended ones end; then the rollback;
+//! - when a stage fails or exits, no new stage starts, running ones finish (also
+//!   when their host is gone meanwhile), suspended ones end; then the rollback;
 //! - a rollback stage runs if one of the stages that it undoes had started; in
 //!   descending order, one by one, a failing one stopping none; also on a first
 //!   deployment; after a failure, a time-out or a cancel, unless it was not wanted;
@@ -108,7 +108,16 @@ pub fn apply(deployment: &Deployment, event: Event, now: Timestamp) -> Result<Ch
             expect_planning(&new)?;
             fail_plan(&mut new, reason, now);
         }
-        Event::StageBegun(id) => turn::begin(&mut new, &id, now)?,
+        Event::StageBegun(id) => {
+            // A time limit may have passed since it was found to be ready; what
+            // comes of that comes first, and may be that something else begins.
+            settle::settle(&mut new, now);
+            if new != *deployment {
+                let what = format!("a time limit has passed, so stage {id} may not begin");
+                return Err(reject(deployment, what));
+            }
+            turn::begin(&mut new, &id, now)?;
+        }
         Event::StageEnded {
             stage: id,
             end,

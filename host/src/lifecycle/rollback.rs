@@ -78,20 +78,20 @@ pub(super) fn settle(deployment: &mut Deployment, now: Timestamp) {
 /// Finds out that a rollback is not to go on, and ends what waits of it.
 fn notice_the_ending(deployment: &mut Deployment, now: Timestamp) {
     let over = rollback_deadline(deployment).is_some_and(|deadline| deadline <= now);
-    let limit = deployment.timeout.unwrap_or(DEFAULT_DEPLOYMENT_TIMEOUT);
     let open =
         stages(deployment).any(|s| !s.status.is_final() || s.status == StageStatus::TimedOut);
+    if over && open {
+        time_out(deployment);
+    }
     let Some(rollback) = &mut deployment.rollback else {
         return;
     };
-    if rollback.status == RollbackStatus::Running && open {
-        if over {
-            rollback.status = RollbackStatus::Stopping;
-            rollback.reason = format!("timed out: the rollback may take {limit:?}");
-        } else if let Some(cancel) = &rollback.cancel {
-            rollback.status = RollbackStatus::Stopping;
-            rollback.reason = cancel.to_string();
-        }
+    if rollback.status == RollbackStatus::Running
+        && open
+        && let Some(cancel) = &rollback.cancel
+    {
+        rollback.status = RollbackStatus::Stopping;
+        rollback.reason = cancel.to_string();
     }
     if rollback.status == RollbackStatus::Stopping {
         let (ending, why) = if rollback.cancel.is_some() {
@@ -100,6 +100,17 @@ fn notice_the_ending(deployment: &mut Deployment, now: Timestamp) {
             (Ending::TimedOut, "the rollback had timed out")
         };
         stop_waiting(stages(deployment), ending, why, now);
+    }
+}
+
+/// Has the rollback end because its time is over, unless it was stopped before.
+pub(super) fn time_out(deployment: &mut Deployment) {
+    let limit = deployment.timeout.unwrap_or(DEFAULT_DEPLOYMENT_TIMEOUT);
+    if let Some(rollback) = &mut deployment.rollback
+        && rollback.status == RollbackStatus::Running
+    {
+        rollback.status = RollbackStatus::Stopping;
+        rollback.reason = format!("timed out: the rollback may take {limit:?}");
     }
 }
 

@@ -44,8 +44,13 @@ pub(super) fn settle(deployment: &mut Deployment, now: Timestamp) {
 pub(super) fn ready(deployment: &Deployment, now: Timestamp) -> impl Iterator<Item = &Stage> {
     let rolling_back = deployment.status == DeploymentStatus::RollingBack;
     let may = match deployment.status {
+        // When a stage failed or exited, only those are left that were interrupted.
         DeploymentStatus::Planned | DeploymentStatus::Running => {
-            deployment.ending.is_none() && deployment.cancel.is_none()
+            deployment.cancel.is_none()
+                && matches!(
+                    deployment.ending,
+                    None | Some(Ending::Exited | Ending::Failed)
+                )
         }
         DeploymentStatus::RollingBack => rollback::goes_on(deployment),
         _ => false,
@@ -95,7 +100,7 @@ pub(super) fn time_out(stage: &mut Stage, now: Timestamp) {
 /// Ends what waits in a part of the deployment that is not to go on: what never
 /// started never will, what is suspended ends.
 pub(super) fn stop_waiting<'a>(
-    stages: impl Iterator<Item = &'a mut Stage>,
+    stages: impl IntoIterator<Item = &'a mut Stage>,
     ending: Ending,
     why: &str,
     now: Timestamp,
@@ -188,9 +193,7 @@ fn notice_the_ending(deployment: &mut Deployment, now: Timestamp) {
             .forward_stages()
             .any(|stage| !stage.status.is_final() || stage.status == StageStatus::TimedOut);
     if over {
-        let limit = deployment.timeout.unwrap_or(DEFAULT_DEPLOYMENT_TIMEOUT);
-        deployment.reason = format!("timed out: the deployment may take {limit:?}");
-        deployment.ending = Some(Ending::TimedOut);
+        time_out_the_whole(deployment);
         return;
     }
     let first = |wanted: fn(StageStatus) -> bool| {
@@ -209,18 +212,44 @@ fn notice_the_ending(deployment: &mut Deployment, now: Timestamp) {
     }
 }
 
+/// Has the deployment end because its time is over, unless something else was
+/// known first.
+pub(super) fn time_out_the_whole(deployment: &mut Deployment) {
+    if matches!(deployment.ending, None | Some(Ending::Exited)) {
+        let limit = deployment.timeout.unwrap_or(DEFAULT_DEPLOYMENT_TIMEOUT);
+        deployment.reason = format!("timed out: the deployment may take {limit:?}");
+        deployment.ending = Some(Ending::TimedOut);
+    }
+}
+
 /// Once it is known how the deployment ends, nothing new starts and what is
-/// suspended ends.
+/// suspended ends. What ran when its host was gone is to finish, as what runs is,
+/// unless that has to stop too.
 fn stop(deployment: &mut Deployment, now: Timestamp) {
     let Some(ending) = deployment.ending else {
         return;
     };
-    let why = match ending {
-        Ending::Exited => "the pipeline had ended",
-        Ending::Failed => "another stage had failed",
-        Ending::TimedOut => "the deployment had timed out",
-        Ending::Cancelled => "the deployment was cancelled",
+    let over = deployment_deadline(deployment).is_some_and(|deadline| deadline <= now);
+    let of_interrupted = match ending {
+        Ending::TimedOut | Ending::Cancelled => Some(ending),
+        Ending::Exited | Ending::Failed if deployment.cancel.is_some() => Some(Ending::Cancelled),
+        Ending::Exited | Ending::Failed => over.then_some(Ending::TimedOut),
     };
-    let forward = deployment.stages.iter_mut().filter(|stage| !stage.rollback);
-    stop_waiting(forward, ending, why, now);
+    for stage in deployment.stages.iter_mut().filter(|stage| !stage.rollback) {
+        let interrupted = stage.status == StageStatus::Waiting && stage.started_at.is_some();
+        let ending = if interrupted {
+            of_interrupted
+        } else {
+            Some(ending)
+        };
+        if let Some(ending) = ending {
+            let why = match ending {
+                Ending::Exited => "the pipeline had ended",
+                Ending::Failed => "another stage had failed",
+                Ending::TimedOut => "the deployment had timed out",
+                Ending::Cancelled => "the deployment was cancelled",
+            };
+            stop_waiting([stage], ending, why, now);
+        }
+    }
 }

@@ -7,7 +7,7 @@ use crate::model::{
 
 use super::cancel::is_cancelled;
 use super::event::{Rejected, TurnEnd};
-use super::{SHORTEST_PAUSE, reject, settle, times};
+use super::{SHORTEST_PAUSE, clock, reject, rollback, settle, times};
 
 /// Begins a turn of a stage that is ready.
 pub(super) fn begin(
@@ -19,12 +19,7 @@ pub(super) fn begin(
         let what = format!("stage {id} is not ready to begin");
         return Err(reject(deployment, what));
     }
-    let last_started = deployment
-        .stages
-        .iter()
-        .filter(|stage| stage.started_at.is_some())
-        .max_by_key(|stage| (stage.started_at, stage.rollback))
-        .map(|stage| stage.id.clone());
+    let last_started = last_started(deployment);
     let place = place(deployment, id)?;
     let stage = &mut deployment.stages[place];
     if let (StageStatus::Suspended, Some(wait)) = (stage.status, &stage.wait) {
@@ -54,6 +49,19 @@ pub(super) fn begin(
     Ok(())
 }
 
+/// The stage that started last. Several start within a millisecond, and the clock
+/// may be set back: so the order in which they require each other counts first.
+fn last_started(deployment: &Deployment) -> Option<StageId> {
+    let started = || {
+        let stages = deployment.stages.iter();
+        stages.filter(|stage| stage.started_at.is_some())
+    };
+    started()
+        .filter(|stage| !started().any(|other| other.requires.contains(&stage.id)))
+        .max_by_key(|stage| (stage.rollback, stage.started_at))
+        .map(|stage| stage.id.clone())
+}
+
 /// Ends the turn of a stage that runs.
 pub(super) fn end(
     deployment: &mut Deployment,
@@ -63,12 +71,30 @@ pub(super) fn end(
 ) -> Result<(), Rejected> {
     let place = running(deployment, id)?;
     let cancelled = is_cancelled(deployment, &deployment.stages[place]);
+    let whole = clock::ends_with_the_whole(deployment, &deployment.stages[place]);
+    if end == TurnEnd::TimedOut && whole {
+        // Not the stage is to be blamed for it.
+        let why = if deployment.stages[place].rollback {
+            rollback::time_out(deployment);
+            "the rollback had timed out"
+        } else {
+            settle::time_out_the_whole(deployment);
+            "the deployment had timed out"
+        };
+        let stage = &mut deployment.stages[place];
+        settle::end(stage, StageStatus::TimedOut, why, now);
+        return Ok(());
+    }
     let stage = &mut deployment.stages[place];
     // What did its work before it could be stopped has done it. Whatever else
     // comes of a stage that was told to stop comes of that.
     let end = match end {
         TurnEnd::Succeeded | TurnEnd::Skipped(_) | TurnEnd::TimedOut => end,
         _ if cancelled.is_some() => TurnEnd::Cancelled,
+        // Else what needs it would wait for ever.
+        TurnEnd::Cancelled => {
+            TurnEnd::Failed("it says that it was cancelled, but nobody cancelled it".to_owned())
+        }
         end => end,
     };
     match end {

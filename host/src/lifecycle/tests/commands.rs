@@ -1,0 +1,123 @@
+//! What people do to a stage: approve and skip it.
+
+use super::*;
+use crate::model::CommandKind;
+
+fn approve_event(name: &str, by: &str) -> Event {
+    Event::Commanded {
+        stage: StageId::new(name),
+        kind: CommandKind::Approve,
+        by: by.into(),
+    }
+}
+
+/// A deployment of A, to be approved by ann or bob, and of B.
+fn for_approval() -> Deployment {
+    let mut d = deployment("AB");
+    d.stages[0].operation = Operation::Approve;
+    d.stages[0].authorized_operators = vec!["ann".into(), "bob".into()];
+    d
+}
+
+fn approve(deployment: &Deployment, by: &str, time: u64) -> Result<Deployment, Rejected> {
+    let id = stage(deployment, "A").id.clone();
+    apply(deployment, approve_event(id.as_str(), by), at(time)).map(|change| change.deployment)
+}
+
+#[test]
+fn who_is_listed_may_approve_and_each_counts_once() {
+    let d = run(&for_approval(), "A", until(600), at(1));
+    let refused = approve(&d, "eve", 2).unwrap_err();
+    assert!(refused.what.contains("these may: ann, bob"), "{refused}");
+    let d = approve(&d, "ann", 2).unwrap();
+    let twice = approve(&d, "ann", 3).unwrap_err();
+    assert!(twice.already);
+    let d = approve(&d, "bob", 3).unwrap();
+    let said: Vec<_> = stage(&d, "A")
+        .commands
+        .iter()
+        .map(|command| (command.number, command.by.as_str(), command.at))
+        .collect();
+    assert_eq!(said, [(1, "ann", at(2)), (2, "bob", at(3))]);
+}
+
+#[test]
+fn where_nobody_is_listed_anyone_may() {
+    let mut d = for_approval();
+    d.stages[0].authorized_operators.clear();
+    let d = begin(&d, "A", at(1));
+    assert!(approve(&d, "eve", 2).is_ok());
+}
+
+#[test]
+fn it_is_too_early_before_the_start_and_too_late_after_the_end_or_a_cancel() {
+    let d = for_approval();
+    assert!(
+        approve(&d, "ann", 1)
+            .unwrap_err()
+            .what
+            .contains("too early")
+    );
+    let running = begin(&d, "A", at(1));
+    let cancelled = cancel(&running, true, at(2));
+    let late = approve(&cancelled, "ann", 3).unwrap_err();
+    assert!(late.what.contains("being cancelled"), "{late}");
+    let ended = end(&running, "A", TurnEnd::Succeeded, at(2));
+    let late = approve(&ended, "ann", 3).unwrap_err();
+    assert!(late.what.contains("too late"), "{late}");
+}
+
+#[test]
+fn a_stage_that_was_planned_for_something_else_is_not_approved() {
+    let mut d = for_approval();
+    d.stages[0].operation = Operation::Skip;
+    let d = begin(&d, "A", at(1));
+    let refused = approve(&d, "ann", 2).unwrap_err();
+    assert!(
+        refused.what.contains("none that people approve"),
+        "{refused}"
+    );
+}
+
+#[test]
+fn a_command_wakes_and_says_so_and_the_time_comes_first_if_both_have_come() {
+    let d = run(&for_approval(), "A", until(600), at(1));
+    assert_eq!(ready(&d, at(2)), Vec::<&str>::new());
+    let d = approve(&d, "ann", 2).unwrap();
+    assert_eq!(ready(&d, at(2)), ["A"]);
+    let by_command = begin(&d, "A", at(3));
+    assert_eq!(stage(&by_command, "A").cause, Cause::Command);
+    let by_both = begin(&d, "A", at(600));
+    assert_eq!(stage(&by_both, "A").cause, Cause::Time);
+}
+
+#[test]
+fn a_command_between_the_look_and_the_suspension_is_not_missed() {
+    let d = begin(&for_approval(), "A", at(1));
+    let d = approve(&d, "ann", 2).unwrap();
+    let seen_none = TurnEnd::Suspended(vec![Wake::Command(0)]);
+    assert_eq!(ready(&end(&d, "A", seen_none, at(3)), at(3)), ["A"]);
+    let seen_it = TurnEnd::Suspended(vec![Wake::Command(1)]);
+    let d = end(&d, "A", seen_it, at(3));
+    assert_eq!(next(&d, at(3)), Next::Busy, "it waits for the next one");
+    let d = approve(&d, "bob", 4).unwrap();
+    assert_eq!(ready(&d, at(4)), ["A"]);
+}
+
+#[test]
+fn what_was_said_is_kept_when_the_host_dies_and_can_be_said_before_it_runs_again() {
+    let d = begin(&for_approval(), "A", at(1));
+    let d = lose(&approve(&d, "ann", 2).unwrap(), "A", false);
+    assert!(takes(stage(&d, "A"), CommandKind::Approve));
+    let d = approve(&d, "bob", 9).unwrap();
+    assert_eq!(stage(&d, "A").commands.len(), 2);
+}
+
+#[test]
+fn a_limit_that_had_passed_unnoticed_makes_an_approval_late() {
+    let mut d = for_approval();
+    d.stages[0].timeout = Some(30 * SECOND);
+    let d = run(&d, "A", until(600), at(1));
+    let late = approve(&d, "ann", 31).unwrap_err();
+    assert!(late.what.contains("timed-out"), "{late}");
+}
