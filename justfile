@@ -8,6 +8,10 @@ export STAGEWRIGHT_TARGET := env("CARGO_TARGET_DIR", justfile_directory() / "tar
 test: plugins
     cargo test --workspace --no-fail-fast
 
+# Plays a million random histories over the rules of a deployment.
+prove histories="1000000":
+    STAGEWRIGHT_HISTORIES={{ histories }} cargo test --workspace --lib -- --nocapture lifecycle::tests::histories
+
 # Puts the project's own documentation live, three commits long.
 demo: plugins
     cargo build --workspace

@@ -8,6 +8,7 @@ use serde_json::json;
 mod cancel;
 mod changes;
 mod commands;
+mod histories;
 mod losing;
 mod plans;
 mod rollback;

@@ -1,0 +1,84 @@
+//! What a history knows of its past beside what is stored: kept from what was
+//! seen to happen, without the rules that are under trial.
+
+use std::time::Duration;
+
+use crate::lifecycle::Event;
+use crate::model::{Deployment, DeploymentStatus, StageStatus, Timestamp};
+
+#[derive(Debug)]
+pub(super) struct Ledger {
+    /// The stages that were begun, as places in the plan, in that order.
+    pub(super) begun: Vec<usize>,
+    /// Those that were seen at their end.
+    pub(super) ended: Vec<bool>,
+    /// How often a host died under each.
+    pub(super) losses: Vec<u32>,
+    /// Whether the clock was ever set back.
+    pub(super) set_back: bool,
+    /// How long stages were running up to `since`.
+    active: Duration,
+    since: Option<Timestamp>,
+    /// `active` when the rollback began.
+    pub(super) active_before_rollback: Duration,
+}
+
+impl Ledger {
+    pub(super) fn new(stages: usize) -> Self {
+        Self {
+            begun: Vec::new(),
+            ended: vec![false; stages],
+            losses: vec![0; stages],
+            set_back: false,
+            active: Duration::ZERO,
+            since: None,
+            active_before_rollback: Duration::ZERO,
+        }
+    }
+
+    /// How long stages were running up to now.
+    pub(super) fn active(&self, now: Timestamp) -> Duration {
+        self.active + self.since.map_or(Duration::ZERO, |since| now.since(since))
+    }
+
+    /// Notes what a change that was stored did.
+    pub(super) fn update(
+        &mut self,
+        old: &Deployment,
+        new: &Deployment,
+        event: &Event,
+        now: Timestamp,
+    ) {
+        for (place, stage) in new.stages.iter().enumerate() {
+            if stage.status.is_final() {
+                self.ended[place] = true;
+            }
+            match event {
+                Event::StageBegun(id) if id == &stage.id && !self.begun.contains(&place) => {
+                    self.begun.push(place);
+                }
+                Event::StageLost {
+                    stage: id,
+                    clean: false,
+                    ..
+                } if id == &stage.id => self.losses[place] += 1,
+                _ => {}
+            }
+        }
+        let running = |deployment: &Deployment| {
+            let mut stages = deployment.stages.iter();
+            stages.any(|stage| stage.status == StageStatus::Running)
+        };
+        if running(new) {
+            self.since.get_or_insert(now);
+        } else {
+            self.active = self.active(now);
+            self.since = None;
+        }
+        let rolls_back =
+            |deployment: &Deployment| deployment.status == DeploymentStatus::RollingBack;
+        if rolls_back(new) && !rolls_back(old) {
+            self.active_before_rollback = self.active;
+        }
+    }
+}
