@@ -8,10 +8,6 @@ export STAGEWRIGHT_TARGET := env("CARGO_TARGET_DIR", justfile_directory() / "tar
 test: plugins
     cargo test --workspace --no-fail-fast
 
-# Plays a million random histories over the rules of a deployment.
-prove histories="1000000":
-    STAGEWRIGHT_HISTORIES={{ histories }} cargo test --workspace --lib -- --nocapture lifecycle::tests::histories
-
 # Puts the project's own documentation live, three commits long.
 demo: plugins
     cargo build --workspace
@@ -27,7 +23,7 @@ crash kills="50": plugins
 
 # The full counts of what `just test` does a part of: minutes to an hour.
 prove: plugins
-    STAGEWRIGHT_HISTORIES=1000000 cargo test --workspace --lib histories -- --nocapture
+    STAGEWRIGHT_HISTORIES=1000000 cargo test --workspace --lib -- --nocapture lifecycle::tests::histories
     STAGEWRIGHT_KILLS=1000 cargo test --workspace --test crash -- --nocapture
 
 # Formatting, lints and documentation, warnings as errors; and the bare library.
