@@ -4,7 +4,10 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
+use gix::attrs::search::MetadataCollection;
 use gix::bstr::{BStr, ByteSlice};
+use gix::worktree::stack::state::Attributes;
+use gix::worktree::stack::state::attributes::Source;
 
 use crate::model::{Commit, Timestamp};
 
@@ -36,6 +39,9 @@ impl Repository {
             path: directory.to_owned(),
             message: format!("could not be opened: {error}"),
         })?;
+        // An object that only this clone has in place of another is not what its
+        // name says.
+        inner.objects.ignore_replacements = true;
         let Some(root) = inner.workdir() else {
             return Ok(None);
         };
@@ -188,14 +194,8 @@ impl Found<'_> {
                 return Err(SourceError::too_large(max, &self.repository.root));
             }
         }
-        let mut options = repository
-            .checkout_options(gix::worktree::stack::state::attributes::Source::IdMapping)
-            .map_err(fail)?;
-        options.destination_is_initially_empty = true;
-        // The commit as it is: what a filter on this machine would make of it is
-        // not what was reviewed, and filters are programs.
-        options.filters.options_mut().drivers.clear();
-        let objects = repository
+        let options = self.checkout_options().map_err(fail)?;
+        let mut objects = repository
             .objects
             .clone()
             .into_arc()
@@ -205,6 +205,8 @@ impl Found<'_> {
             to,
             objects,
             &gix::progress::Discard,
+        // It is opened anew, and forgets this.
+        objects.ignore_replacements = true;
             &gix::progress::Discard,
             &AtomicBool::new(false),
             options,
@@ -228,6 +230,23 @@ impl Found<'_> {
 /// Whether a path is a directory or below it; everything is below the root, `""`.
 fn is_within(path: &str, directory: &str) -> bool {
     directory.is_empty()
+
+    /// How files are written. The commit as it is: what this machine's or this
+    /// clone's git is configured to make of it is not what was reviewed, and its
+    /// filters are programs. So of all that git would look at, only the commit's own
+    /// `.gitattributes` count, and they know nothing that runs a program.
+    fn checkout_options(&self) -> Result<gix::worktree::state::checkout::Options, gix::Error> {
+        let repository = &self.repository.inner;
+        let mut options = repository.checkout_options(Source::IdMapping)?;
+        options.destination_is_initially_empty = true;
+        options.fs = gix::fs::Capabilities::default();
+        *options.filters.options_mut() = gix::filter::plumbing::pipeline::Options::default();
+        let mut known = MetadataCollection::default();
+        let none = gix::attrs::Search::new_globals(None::<PathBuf>, &mut Vec::new(), &mut known);
+        let none = none.expect("no file is read");
+        options.attributes = Attributes::new(none, None, Source::IdMapping, known);
+        Ok(options)
+    }
         || path
             .strip_prefix(directory)
             .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))

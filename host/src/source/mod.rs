@@ -6,6 +6,8 @@
 //! what was deployed as trees of files, one a commit, which are never written
 //! again: stages share them, and a rollback can read what ran before.
 
+#[cfg(test)]
+mod commit_tests;
 mod git;
 mod local;
 mod snapshot;

@@ -13,12 +13,12 @@ use super::*;
 const APPLICATION: &str = "kind: Application\n";
 
 /// A directory with files to deploy, and a place for what is fetched.
-struct Place {
+pub(super) struct Place {
     directory: TempDir,
 }
 
 impl Place {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         let place = Self {
             directory: tempfile::tempdir().unwrap(),
         };
@@ -26,23 +26,23 @@ impl Place {
         place
     }
 
-    fn repository() -> Self {
+    pub(super) fn repository() -> Self {
         let place = Self::new();
         place.git(&["-c", "init.defaultBranch=main", "init", "--quiet"]);
         place
     }
 
-    fn path(&self, path: &str) -> PathBuf {
+    pub(super) fn path(&self, path: &str) -> PathBuf {
         self.directory.path().canonicalize().unwrap().join(path)
     }
 
-    fn write(&self, path: &str, text: &str) {
+    pub(super) fn write(&self, path: &str, text: &str) {
         let path = self.directory.path().join(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, text).unwrap();
     }
 
-    fn git(&self, arguments: &[&str]) {
+    pub(super) fn git(&self, arguments: &[&str]) {
         let done = Command::new("git")
             .current_dir(self.path("files"))
             .args(["-c", "user.name=Ada", "-c", "user.email=ada@example.com"])
@@ -56,16 +56,16 @@ impl Place {
         );
     }
 
-    fn commit(&self, message: &str) {
+    pub(super) fn commit(&self, message: &str) {
         self.git(&["add", "--all"]);
         self.git(&["commit", "--quiet", "--message", message]);
     }
 
-    fn sources(&self) -> LocalSources {
+    pub(super) fn sources(&self) -> LocalSources {
         LocalSources::new(self.path("kept"), vec![self.path("files/site/state.db")])
     }
 
-    async fn fetch(&self, commit: Option<&str>) -> Result<Fetched, SourceError> {
+    pub(super) async fn fetch(&self, commit: Option<&str>) -> Result<Fetched, SourceError> {
         let wanted = Wanted {
             file: self.path("files/site/app.yaml"),
             config: None,
@@ -76,7 +76,7 @@ impl Place {
     }
 }
 
-fn read(path: &Path) -> String {
+pub(super) fn read(path: &Path) -> String {
     fs::read_to_string(path).unwrap()
 }
 
