@@ -71,3 +71,57 @@ fn a_deployment_whose_time_is_over_has_timed_out_and_its_stages_are_not_blamed()
         ]
     );
 }
+
+#[test]
+fn a_stage_that_runs_when_the_deployments_time_is_over_is_told_so() {
+    let gate = Gate::new();
+    let project = Project::with(&["script"]);
+    project.grant_shell().application(&format!(
+        "timeout: 2s\npipeline:\n  stages:\n    - name: SCRIPT_RUN\n      \
+         with: {{ run: \"{}\" }}\n",
+        gate.wait()
+    ));
+    project
+        .run(&["run", "app.yaml"])
+        .exits(1)
+        .says("the deployment may take 2s");
+    let ended = project.newest();
+    assert_eq!(course(&ended), ["SCRIPT_RUN timed-out"]);
+    assert_eq!(ended["stages"][0]["reason"], "the deployment had timed out");
+}
+
+#[test]
+fn a_rollback_stage_that_runs_when_the_rollbacks_time_is_over_is_told_so() {
+    let gate = Gate::new();
+    let project = Project::with(&["script"]);
+    project.grant_shell().application(&format!(
+        "timeout: 2s\npipeline:\n  stages:\n    - name: SCRIPT_RUN\n      \
+         with: {{ run: 'false', onRollback: \"{}\" }}\n",
+        gate.wait()
+    ));
+    project.run(&["run", "app.yaml"]).exits(1);
+    let ended = project.newest();
+    assert_eq!(
+        course(&ended),
+        ["SCRIPT_RUN failed", "SCRIPT_RUN_ROLLBACK timed-out"]
+    );
+    assert_eq!(ended["stages"][1]["reason"], "the rollback had timed out");
+    assert_eq!(
+        ended["rollback"]["reason"],
+        "timed out: the rollback may take 2s"
+    );
+}
+
+#[test]
+fn a_limit_is_told_as_a_person_would_write_it() {
+    let project = Project::with(&["wait"]);
+    project.pipeline("- { name: WAIT, timeout: 1ns, with: { duration: 1h } }\n");
+    project.run(&["run", "app.yaml"]).exits(1);
+    let reason = project.newest()["stages"][0]["reason"].clone();
+    assert_eq!(reason, "timed out: it may take less than 1ms");
+    project.pipeline("- { name: WAIT, timeout: 1500ms, with: { duration: 1h } }\n");
+    project
+        .run(&["run", "app.yaml"])
+        .exits(1)
+        .says("timed out: it may take 1s500ms");
+}

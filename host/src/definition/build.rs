@@ -9,7 +9,7 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 
 use super::application::ApiVersion;
-use super::duration::format_duration;
+use crate::model::format_duration;
 
 /// An application, built in code.
 ///

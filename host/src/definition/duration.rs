@@ -111,30 +111,10 @@ fn scaled(number: &str, scale: u128) -> Option<u128> {
     Some(u128::from(digits(whole)?) * scale + part)
 }
 
-/// Writes a duration as it would be read: `1h30m`, `500ms`.
-pub fn format_duration(duration: Duration) -> String {
-    let mut nanos = duration.as_nanos();
-    if nanos == 0 {
-        return "0s".into();
-    }
-    let mut text = String::new();
-    for (unit, scale) in UNITS.iter().rev() {
-        // One spelling a unit: the micro signs are for reading only.
-        if !unit.is_ascii() {
-            continue;
-        }
-        let count = nanos / u128::from(*scale);
-        if count > 0 {
-            text.push_str(&format!("{count}{unit}"));
-            nanos %= u128::from(*scale);
-        }
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::format_duration;
 
     fn seconds(text: &str) -> f64 {
         parse_duration(text).unwrap().as_secs_f64()

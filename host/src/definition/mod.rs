@@ -33,7 +33,7 @@ pub use application::{
 pub use build::{Built, BuiltStage};
 pub use decode::{Checked, Located};
 pub use diagnostic::{Diagnostic, Diagnostics, Severity, Snippet, nearest};
-pub use duration::{format_duration, parse_duration};
+pub use duration::parse_duration;
 pub use host_config::{
     Access, Allow, DEFAULT_MEMORY, DeployTarget, DirectoryGrant, HostConfig, HostLimits, Keep,
     PluginConfig, PluginLimits, RESERVED_GUEST_PATHS,
@@ -42,3 +42,5 @@ pub use patterns::{PathPatterns, PatternError};
 pub use size::{ByteSize, parse_size};
 pub use source::{MAX_FILE_BYTES, Source};
 pub use yaml::{Document, Entry, Limits, Mapping, Node, Reading, Span, Value, read_documents};
+
+pub use crate::model::format_duration;

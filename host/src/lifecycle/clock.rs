@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use crate::model::{Deployment, DeploymentStatus, RollbackStatus, Stage, StageStatus, Timestamp};
+use crate::model::{Deployment, DeploymentStatus, RollbackStatus, Stage, StageStatus, Timestamp, format_duration};
 
 /// How long a stage's turn may take when the file does not say.
 pub const DEFAULT_STAGE_TIMEOUT: Duration = Duration::from_secs(6 * 60 * 60);
@@ -12,6 +12,15 @@ pub const DEFAULT_STAGE_TIMEOUT: Duration = Duration::from_secs(6 * 60 * 60);
 /// How long a deployment's stages may be running in all when the file does not
 /// say, and those of its rollback.
 pub const DEFAULT_DEPLOYMENT_TIMEOUT: Duration = Duration::from_secs(6 * 60 * 60);
+
+/// A time limit for people. Limits are stored in whole milliseconds.
+pub(super) fn written(limit: Duration) -> String {
+    if limit < Duration::from_millis(1) {
+        "less than 1ms".to_owned()
+    } else {
+        format_duration(limit)
+    }
+}
 
 /// How long the turn of a stage that is running may still take.
 pub fn time_left(deployment: &Deployment, stage: &Stage, now: Timestamp) -> Duration {

@@ -5,7 +5,7 @@ use crate::model::{
     Deployment, DeploymentStatus, Ending, Rollback, RollbackStatus, Stage, StageStatus, Timestamp,
 };
 
-use super::clock::{DEFAULT_DEPLOYMENT_TIMEOUT, rollback_deadline};
+use super::clock::{DEFAULT_DEPLOYMENT_TIMEOUT, rollback_deadline, written};
 use super::settle::{blame, stop_waiting};
 
 /// What comes after the forward stages: the rollback, if there is something to
@@ -110,7 +110,8 @@ pub(super) fn time_out(deployment: &mut Deployment) {
         && rollback.status == RollbackStatus::Running
     {
         rollback.status = RollbackStatus::Stopping;
-        rollback.reason = format!("timed out: the rollback may take {limit:?}");
+        let limit = written(limit);
+        rollback.reason = format!("timed out: the rollback may take {limit}");
     }
 }
 

@@ -5,7 +5,7 @@ use crate::model::{Deployment, DeploymentStatus, Ending, Stage, StageStatus, Tim
 
 use super::cancel::has_command;
 use super::clock::{
-    DEFAULT_DEPLOYMENT_TIMEOUT, DEFAULT_STAGE_TIMEOUT, count_active_time, deployment_deadline,
+    DEFAULT_DEPLOYMENT_TIMEOUT, DEFAULT_STAGE_TIMEOUT, count_active_time, deployment_deadline, written,
     stage_deadline,
 };
 use super::rollback;
@@ -93,7 +93,7 @@ pub(super) fn end(
 /// Ends a stage that has run out of time.
 pub(super) fn time_out(stage: &mut Stage, now: Timestamp) {
     let limit = stage.timeout.unwrap_or(DEFAULT_STAGE_TIMEOUT);
-    let reason = format!("timed out: it may take {limit:?}");
+    let reason = format!("timed out: it may take {}", written(limit));
     end(stage, StageStatus::TimedOut, reason, now);
 }
 
@@ -217,7 +217,8 @@ fn notice_the_ending(deployment: &mut Deployment, now: Timestamp) {
 pub(super) fn time_out_the_whole(deployment: &mut Deployment) {
     if matches!(deployment.ending, None | Some(Ending::Exited)) {
         let limit = deployment.timeout.unwrap_or(DEFAULT_DEPLOYMENT_TIMEOUT);
-        deployment.reason = format!("timed out: the deployment may take {limit:?}");
+        let limit = written(limit);
+        deployment.reason = format!("timed out: the deployment may take {limit}");
         deployment.ending = Some(Ending::TimedOut);
     }
 }

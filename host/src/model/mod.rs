@@ -28,4 +28,4 @@ pub use plugin::{
 pub use stage::{
     Attempt, Command, CommandKind, Stage, StageStatus, TargetResult, TargetStatus, Wait,
 };
-pub use time::Timestamp;
+pub use time::{Timestamp, format_duration};

@@ -35,6 +35,31 @@ impl fmt::Display for Timestamp {
     }
 }
 
+/// Writes a duration as it is written in a file: `1h30m`, `500ms`.
+pub fn format_duration(duration: Duration) -> String {
+    const UNITS: [(&str, u128); 6] = [
+        ("h", 3_600_000_000_000),
+        ("m", 60_000_000_000),
+        ("s", 1_000_000_000),
+        ("ms", 1_000_000),
+        ("us", 1_000),
+        ("ns", 1),
+    ];
+    let mut nanos = duration.as_nanos();
+    if nanos == 0 {
+        return "0s".into();
+    }
+    let mut text = String::new();
+    for (unit, scale) in UNITS {
+        let count = nanos / scale;
+        if count > 0 {
+            text.push_str(&format!("{count}{unit}"));
+            nanos %= scale;
+        }
+    }
+    text
+}
+
 /// A duration as a number of milliseconds.
 pub(super) mod millis {
     use std::time::Duration;
