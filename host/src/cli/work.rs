@@ -22,6 +22,8 @@ pub(super) async fn work(host: &Host, args: &WorkArgs, output: &Output) -> Resul
             DeploymentStatus::Running,
             DeploymentStatus::RollingBack,
         ],
+        // Whoever reads this counts on its being all.
+        limit: usize::MAX,
         ..Filter::default()
     };
     let left = host.deployments(&filter).await?;
