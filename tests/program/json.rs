@@ -198,3 +198,41 @@ fn colour_is_for_terminals_and_for_who_asks_for_it() {
     let json = project.run(&["--color", "always", "--output", "json", "deployments"]);
     assert!(!json.exits(0).stdout.contains('\u{1b}'));
 }
+
+#[test]
+fn what_a_run_warns_of_is_a_line_of_its_own_before_all_others() {
+    let project = Project::with(&["script"]);
+    project.grant_shell().application(&format!(
+        "trigger: {{ onCommit: {{ disabled: true }} }}\npipeline:\n  stages:\n    {ECHO}"
+    ));
+    for (detach, code) in [(&[][..], 0), (&["--detach"], 5)] {
+        let run = [&["--output", "json", "run", "app.yaml"], detach].concat();
+        let run = project.run(&run).exits(code);
+        assert_eq!(run.stderr, "");
+        let lines = run.json_lines();
+        assert_eq!(keys(&lines[0]), ["warnings"]);
+        assert_eq!(lines[0]["warnings"][0]["severity"], "warning");
+        assert_eq!(lines[0]["warnings"][0]["line"], 5);
+        let more = lines[1..].iter().any(|line| line["warnings"].is_array());
+        assert!(!more, "{run}");
+    }
+}
+
+#[test]
+fn problems_beyond_a_hundred_are_counted() {
+    let project = Project::with(&["script"]);
+    let keys: String = (0..150).map(|key| format!("key{key}: 1\n")).collect();
+    project.application(&format!("{keys}plugins: {{ script: }}\n"));
+    project
+        .run(&["check", "app.yaml"])
+        .exits(2)
+        .complains("and 50 more");
+    let check = project.run(&["--output", "json", "check", "app.yaml"]);
+    let check = check.exits(2).json();
+    assert_eq!(check["problems"].as_array().expect("a list").len(), 100);
+    assert_eq!(check["leftOut"], 50);
+    for command in ["plan", "run"] {
+        let refused = project.run(&["--output", "json", command, "app.yaml"]);
+        assert_eq!(refused.exits(2).json()["error"]["leftOut"], 50);
+    }
+}

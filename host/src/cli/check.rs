@@ -3,13 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::definition::{Application, Diagnostics, Limits, Source, read_documents};
 use crate::{Error, Host};
 
 use super::clean::clean;
-use super::output::{Colour, Output};
+use super::output::{Colour, Output, list};
 use super::{CheckArgs, Exit};
 
 /// A document of a file, as `--structure` prints it.
@@ -19,14 +19,6 @@ struct Printed<'a> {
     file: &'a str,
     first_line: u32,
     document: Value,
-}
-
-/// What `--output json` says of a file.
-#[derive(Debug, Serialize)]
-struct Verdict<'a> {
-    file: String,
-    ok: bool,
-    problems: &'a Diagnostics,
 }
 
 /// Checks files alone, without asking plugins, and prints their documents.
@@ -75,11 +67,8 @@ fn say(file: &Path, checked: Result<Diagnostics, Diagnostics>, output: &Output) 
     let (Ok(problems) | Err(problems)) = checked;
     let name = file.display().to_string();
     if output.is_json() {
-        output.json(&Verdict {
-            file: name,
-            ok,
-            problems: &problems,
-        });
+        let verdict = json!({ "file": name, "ok": ok });
+        output.json(&list(&problems, "problems", verdict));
     } else if ok {
         output.warnings(&problems);
         let ok = output.paint(Colour::Green, "ok");

@@ -386,7 +386,10 @@ fn read_config(path: Option<&std::path::Path>, output: &Output) -> Result<HostCo
         None => return Ok(HostConfig::in_directory(std::path::Path::new(""))),
     };
     let checked = HostConfig::load(path)?;
-    output.warnings(&checked.warnings);
+    if !checked.warnings.is_empty() {
+        // They belong to no command, so a program's results are without them.
+        output.show(&checked.warnings);
+    }
     Ok(checked.value)
 }
 

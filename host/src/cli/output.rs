@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use serde::Serialize;
+use serde_json::{Value, json};
 
 use crate::definition::{Diagnostic, Diagnostics, Severity};
 use crate::model::{self, DeploymentStatus, StageStatus};
@@ -212,7 +213,7 @@ impl Output {
             error => {
                 if self.json {
                     let message = error.to_string();
-                    self.json(&serde_json::json!({ "error": { "message": message } }));
+                    self.json(&json!({ "error": { "message": message } }));
                 } else {
                     self.error(&error.to_string());
                 }
@@ -223,20 +224,27 @@ impl Output {
     /// Shows the problems of a file.
     pub(super) fn diagnostics(&self, problems: &Diagnostics) {
         if self.json {
-            self.json(&serde_json::json!({ "error": { "problems": problems } }));
+            self.json(&json!({ "error": list(problems, "problems", json!({})) }));
             return;
         }
         self.show(problems);
     }
 
-    /// Shows what is no error, beside the result.
+    /// Shows what is no error beside the result; for a program, in a line of its
+    /// own.
     pub(super) fn warnings(&self, warnings: &Diagnostics) {
-        if !warnings.is_empty() && !self.json {
+        if warnings.is_empty() {
+            return;
+        }
+        if self.json {
+            self.json(&list(warnings, "warnings", json!({})));
+        } else {
             self.show(warnings);
         }
     }
 
-    fn show(&self, problems: &Diagnostics) {
+    /// Shows problems on the standard error, as text.
+    pub(super) fn show(&self, problems: &Diagnostics) {
         for problem in problems {
             complain(&self.diagnostic(problem));
         }
@@ -265,6 +273,16 @@ pub(super) struct Cell {
 }
 
 impl Cell {
+/// Puts problems under a key of an object, and under `leftOut` how many more there
+/// were, if there were more than are kept.
+pub(super) fn list(problems: &Diagnostics, key: &str, mut object: Value) -> Value {
+    object[key] = json!(problems);
+    if problems.left_out() > 0 {
+        object["leftOut"] = json!(problems.left_out());
+    }
+    object
+}
+
     pub(super) fn painted(colour: Colour, text: impl Display) -> Self {
         Self {
             text: clean(text),

@@ -5,27 +5,24 @@ use serde_json::json;
 use crate::model::{Deployment, Stage};
 use crate::{Error, Host, Request};
 
-use super::clean::clean;
-use super::output::{Cell, Colour, Output, line_colour};
+use super::clean::{clean, closed};
+use super::output::{Cell, Colour, Output, line_colour, list};
 use super::{DeployArgs, Exit};
 
 pub(super) async fn plan(host: &Host, args: &DeployArgs, output: &Output) -> Result<Exit, Error> {
     let preview = host.plan(&request(args)).await?;
     let deployment = &preview.deployment;
-    output.warnings(&preview.warnings);
     if output.is_json() {
         let log: Vec<_> = preview
             .log
             .iter()
             .map(|(severity, text)| json!({ "severity": severity, "text": text }))
             .collect();
-        output.json(&json!({
-            "deployment": deployment,
-            "log": log,
-            "warnings": preview.warnings,
-        }));
+        let told = json!({ "deployment": deployment, "log": log });
+        output.json(&list(&preview.warnings, "warnings", told));
         return Ok(Exit::Success);
     }
+    output.warnings(&preview.warnings);
     for (severity, text) in &preview.log {
         match line_colour(*severity) {
             Some(colour) => output.line(output.paint(colour, text)),
