@@ -209,3 +209,44 @@ fn what_a_plugins_manifest_and_file_name_say_can_not_steer_the_terminal() {
         harmless(&listed, "file.wasm");
     }
 }
+
+#[test]
+fn no_colour_of_a_script_or_a_file_passes_where_no_colour_is_wanted() {
+    let project = Project::with(&["script"]);
+    project
+        .grant_shell()
+        .pipeline("- { name: SCRIPT_RUN, with: { run: \"printf '\\\\033[31mred\\\\n'\" } }\n");
+    let run = project.run(&["run", "app.yaml"]).exits(0);
+    harmless(&run, "1 SCRIPT_RUN | red");
+    let id = id(&project.newest()).to_owned();
+    for logs in [&["logs", &id, "1"][..], &["--color", "never", "logs", &id]] {
+        harmless(&project.run(logs).exits(0), "red");
+    }
+    // Where it is wanted, it ends with its line.
+    let painted = ["--color", "always", "logs", &id, "1"];
+    project
+        .run(&painted)
+        .exits(0)
+        .says("\u{1b}[31mred\u{1b}[0m\n");
+
+    // What others wrote into a message has none anywhere.
+    project.write(
+        "wrong.yaml",
+        "kind: Application\napiVersion: stagewright.dev/v1\nspec:\n  \"a\\e[31mkey\": 1\n",
+    );
+    fs::write(project.path("plugins/of\u{1b}[31mfile.wasm"), "").unwrap();
+    for colour in ["never", "auto", "always"] {
+        let check = project.run(&["--color", colour, "check", "wrong.yaml"]);
+        let check = check.exits(2);
+        assert!(!check.stderr.contains("\u{1b}[31mkey"), "{check}");
+        assert!(!check.stderr.contains("\u{1b}[31mfile"), "{check}");
+        check
+            .complains("unknown key `a")
+            .complains("kept out: of");
+    }
+    fs::remove_file(project.path("plugins/of\u{1b}[31mfile.wasm")).unwrap();
+    let missing = "no\u{1b}[31mwhere.yaml";
+    for command in ["check", "plan", "run"] {
+        harmless(&project.run(&[command, missing]).exits(2), "where.yaml");
+    }
+}

@@ -54,6 +54,40 @@ pub(super) fn harmless(text: &str) -> Cow<'_, str> {
     Cow::Owned(harmless)
 }
 
+/// A text on its way to where no colour is wanted: as [`harmless`], without them.
+pub(super) fn plain(text: &str) -> Cow<'_, str> {
+    if !text.contains('\x1b') {
+        return harmless(text);
+    }
+    let mut plain = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(start) = rest.find('\x1b') {
+        plain.push_str(&rest[..start]);
+        rest = &rest[start..];
+        // What begins no colour must not begin one with what comes after the next.
+        let length = colour(rest).unwrap_or_else(|| {
+            plain.push(' ');
+            1
+        });
+        rest = &rest[length..];
+    }
+    plain.push_str(rest);
+    Cow::Owned(harmless(&plain).into_owned())
+}
+
+/// A line of a log, whose colours end with it.
+pub(super) fn closed(line: &str) -> Cow<'_, str> {
+    let open = line.rfind('\x1b').is_some_and(|start| {
+        let last = &line[start..];
+        colour(last).is_some_and(|length| !matches!(&last[..length], "\x1b[0m" | "\x1b[m"))
+    });
+    if open {
+        Cow::Owned(format!("{line}\x1b[0m"))
+    } else {
+        Cow::Borrowed(line)
+    }
+}
+
 /// How long the sequence is that sets colours at the start of a text, if it
 /// begins with one.
 fn colour(text: &str) -> Option<usize> {
@@ -107,6 +141,33 @@ mod tests {
             ("\x1b[3\x1b[31mx", " [3\x1b[31mx"),
         ] {
             assert_eq!(harmless(text), shown, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn where_no_colour_is_wanted_none_passes_not_even_one_that_is_pieced_together() {
+        for (text, shown) in [
+            ("\x1b[1;38:5:1mred\x1b[0m\n\tnext\x1b[m", "red\n\tnext"),
+            ("\x1b[\x1b[31m1mx", " [1mx"),
+            ("\x1b\x1b[0m[31mx", " [31mx"),
+            ("\x1b]0;title\x07", " ]0;title "),
+            ("none", "none"),
+        ] {
+            assert_eq!(plain(text), shown, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_line_that_is_left_coloured_ends_so_and_others_stay_as_they_are() {
+        assert_eq!(closed("\x1b[31mred"), "\x1b[31mred\x1b[0m");
+        assert_eq!(closed("\x1b[0m\x1b[1mbold"), "\x1b[0m\x1b[1mbold\x1b[0m");
+        for line in [
+            "plain",
+            "\x1b[31mred\x1b[0m",
+            "\x1b[31mred\x1b[m.",
+            "\x1b[3",
+        ] {
+            assert_eq!(closed(line), line);
         }
     }
 

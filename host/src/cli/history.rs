@@ -8,7 +8,7 @@ use crate::model::{Deployment, DeploymentStatus, LogLine, Stage, StageId, Timest
 use crate::store::Filter;
 use crate::{Error, Host};
 
-use super::clean::clean;
+use super::clean::{clean, closed};
 use super::output::{Cell, Colour, Output, deployment_colour, line_colour, short, stage_colour};
 use super::plan::{headline, place};
 use super::{Exit, ListArgs, LogArgs, waiting};
@@ -260,7 +260,7 @@ async fn print(
                 Some(colour) => {
                     output.line(format!("{prefix}{}", output.paint(colour, &line.text)));
                 }
-                None => output.line(format!("{prefix}{}", line.text)),
+                None => output.line(format!("{prefix}{}", closed(&line.text))),
             }
         }
         // Looked at now: the next line may be long in coming.

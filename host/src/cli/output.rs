@@ -15,7 +15,7 @@ use crate::definition::{Diagnostic, Diagnostics, Severity};
 use crate::model::{self, DeploymentStatus, StageStatus};
 use crate::{Error, PlanFailure};
 
-use super::clean::{clean, harmless, harmless_json};
+use super::clean::{clean, harmless, harmless_json, plain};
 use super::{Exit, Format, When};
 
 /// A colour of the terminal's own palette, so that it fits light and dark.
@@ -123,7 +123,12 @@ impl Output {
             return;
         }
         let text = format!("{text}\n");
-        let written = io::stdout().lock().write_all(harmless(&text).as_bytes());
+        let shown = if self.colour {
+            harmless(&text)
+        } else {
+            plain(&text)
+        };
+        let written = io::stdout().lock().write_all(shown.as_bytes());
         self.judge(written);
     }
 
@@ -185,6 +190,7 @@ impl Output {
 
     /// Says something beside the result.
     pub(super) fn remark(&self, message: &str) {
+        let message = plain(message);
         complain(&format!(
             "{}\n",
             paint(self.colour_errors, Colour::Dim, message)
@@ -194,13 +200,13 @@ impl Output {
     /// Says what an operator should see to.
     pub(super) fn warning(&self, message: &str) {
         let word = paint(self.colour_errors, Colour::Yellow, "warning:");
-        complain(&format!("{word} {message}\n"));
+        complain(&format!("{word} {}\n", plain(message)));
     }
 
     /// Says what went wrong.
     pub(super) fn error(&self, message: &str) {
         let word = paint(self.colour_errors, Colour::Red, "error:");
-        complain(&format!("{word} {message}\n"));
+        complain(&format!("{word} {}\n", plain(message)));
     }
 
     /// Says why a command failed; as JSON on the standard output too, if that is
@@ -254,7 +260,9 @@ impl Output {
     }
 
     fn diagnostic(&self, problem: &Diagnostic) -> String {
+        // Whatever it quotes of the file has no colour.
         let text = problem.to_string();
+        let text = plain(&text);
         let (word, colour) = match problem.severity {
             Severity::Error => ("error:", Colour::Red),
             Severity::Warning => ("warning:", Colour::Yellow),
@@ -265,14 +273,6 @@ impl Output {
     }
 }
 
-/// A cell of a table.
-#[derive(Clone, Debug)]
-pub(super) struct Cell {
-    text: String,
-    colour: Option<Colour>,
-}
-
-impl Cell {
 /// Puts problems under a key of an object, and under `leftOut` how many more there
 /// were, if there were more than are kept.
 pub(super) fn list(problems: &Diagnostics, key: &str, mut object: Value) -> Value {
@@ -283,6 +283,14 @@ pub(super) fn list(problems: &Diagnostics, key: &str, mut object: Value) -> Valu
     object
 }
 
+/// A cell of a table.
+#[derive(Clone, Debug)]
+pub(super) struct Cell {
+    text: String,
+    colour: Option<Colour>,
+}
+
+impl Cell {
     pub(super) fn painted(colour: Colour, text: impl Display) -> Self {
         Self {
             text: clean(text),

@@ -26,7 +26,7 @@ pub(super) async fn plan(host: &Host, args: &DeployArgs, output: &Output) -> Res
     for (severity, text) in &preview.log {
         match line_colour(*severity) {
             Some(colour) => output.line(output.paint(colour, text)),
-            None => output.line(text),
+            None => output.line(closed(text)),
         }
     }
     headline(deployment, output);

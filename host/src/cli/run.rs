@@ -10,7 +10,7 @@ use crate::model::{
 };
 use crate::{Error, Host, Run};
 
-use super::clean::clean;
+use super::clean::{clean, closed};
 use super::output::{Colour, Output, deployment_colour, line_colour, short, stage_colour};
 use super::plan::{headline, place, request};
 use super::progress::Progress;
@@ -285,7 +285,7 @@ impl Watch<'_> {
         let bar = self.output.paint(Colour::Dim, format!("{name} |"));
         let text = match line_colour(line.severity) {
             Some(colour) => self.output.paint(colour, &line.text),
-            None => line.text.clone(),
+            None => closed(&line.text).into_owned(),
         };
         self.say(format!("{bar} {text}"));
     }
