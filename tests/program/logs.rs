@@ -200,3 +200,26 @@ fn a_new_attempt_shows_even_if_the_one_before_it_said_nothing() {
     let lines: Vec<&str> = one.stdout.lines().collect();
     assert_eq!(lines, [AGAIN, "again", DONE]);
 }
+
+#[test]
+fn each_piece_of_a_line_that_is_too_long_is_marked_but_the_first() {
+    let project = Project::with(&["script"]);
+    project.grant_shell().pipeline(
+        "- name: SCRIPT_RUN\n  with:\n    run: \
+         \"head -c 200000 /dev/zero | tr '\\\\0' x; echo; echo next\"\n",
+    );
+    project.run(&["run", "app.yaml"]).exits(0);
+    let texts = project.log(id(&project.newest()), "1");
+    let next = texts
+        .iter()
+        .position(|text| text == "next")
+        .expect("a line");
+    let pieces = &texts[..next];
+    assert!(pieces.iter().all(|piece| piece.len() <= 64 << 10));
+    let first = &pieces[0];
+    let rest = pieces[1..].iter().map(|piece| piece.strip_prefix("… "));
+    let rest: Option<Vec<&str>> = rest.collect();
+    let rest = rest.expect("each further piece bears the mark").concat();
+    assert_eq!(format!("{first}{rest}"), "x".repeat(200_000));
+    assert_eq!(pieces.len(), 4, "no piece is cut again");
+}

@@ -3,8 +3,12 @@
 
 use std::borrow::Cow;
 
-/// The longest line, in bytes; what is longer goes on in the next line.
+/// The longest line, in bytes, the mark included; what is longer goes on in the
+/// next line, marked.
 pub(super) const LONGEST: usize = 64 << 10;
+
+/// What a continued line starts with.
+const CONTINUATION: &str = "… ";
 
 /// The lines of a message, from the first. A line ends with `\n` or `\r\n`; an
 /// end after the last line makes no further one; an empty message is an empty
@@ -23,7 +27,9 @@ fn cut(line: Cow<'_, str>) -> impl Iterator<Item = String> {
     std::iter::from_fn(move || {
         let mut piece = rest.take()?;
         if piece.len() > LONGEST {
-            rest = Some(piece.split_off(piece.floor_char_boundary(LONGEST)));
+            let further = &piece[piece.floor_char_boundary(LONGEST)..];
+            rest = Some(format!("{CONTINUATION}{further}"));
+            piece.truncate(piece.floor_char_boundary(LONGEST));
             piece.shrink_to_fit();
         }
         Some(piece)
@@ -126,7 +132,11 @@ mod tests {
         assert_eq!(lines.len(), 4);
         assert_eq!(lines[0].len(), LONGEST - 1);
         assert_eq!(lines[3], "last");
-        assert_eq!(lines[..3].concat(), long.strip_suffix("\nlast").unwrap());
+        let rest = lines[1..3]
+            .iter()
+            .map(|line| line.strip_prefix("… ").unwrap());
+        let whole = format!("{}{}", lines[0], rest.collect::<String>());
+        assert_eq!(whole, long.strip_suffix("\nlast").unwrap());
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! Bytes in as they come, lines out: what a guest prints and what a program
 //! writes, made fit for a log.
 
-/// The longest line. What is longer goes on in the next one, marked.
+/// The longest line, the mark included. What is longer goes on in the next one,
+/// marked. It is as long as the log's own lines may be, which cuts no piece again.
 pub(super) const LONGEST_LINE: usize = 64 * 1024;
 
 /// What a continued line starts with.
@@ -42,8 +43,8 @@ impl Lines {
     }
 
     fn fill(&mut self, mut bytes: &[u8], emit: &mut impl FnMut(&str)) {
-        while self.rest.len() + bytes.len() > LONGEST_LINE {
-            let (now, later) = bytes.split_at(LONGEST_LINE - self.rest.len());
+        while self.rest.len() + bytes.len() > self.most() {
+            let (now, later) = bytes.split_at(self.most() - self.rest.len());
             self.rest.extend_from_slice(now);
             // A character that the cut would tear apart goes to the next line.
             let cut = char_boundary(&self.rest);
@@ -54,6 +55,15 @@ impl Lines {
             bytes = later;
         }
         self.rest.extend_from_slice(bytes);
+    }
+
+    /// How many bytes the present line may have.
+    fn most(&self) -> usize {
+        if self.continued {
+            LONGEST_LINE - CONTINUATION.len()
+        } else {
+            LONGEST_LINE
+        }
     }
 
     fn emit(&mut self, emit: &mut impl FnMut(&str)) {
@@ -130,6 +140,19 @@ mod tests {
         assert_eq!(out[0].len(), LONGEST_LINE - 1);
         assert_eq!(out[1], "… é!");
         assert_eq!(out[2], "next");
+    }
+
+    #[test]
+    fn no_line_is_longer_than_the_cap_with_its_mark() {
+        let text = vec![b'x'; 3 * LONGEST_LINE];
+        for pieces in [text.chunks(text.len()), text.chunks(1000)] {
+            let out = lines(&pieces.collect::<Vec<_>>());
+            let lengths: Vec<usize> = out.iter().map(String::len).collect();
+            assert_eq!(lengths[..3], [LONGEST_LINE; 3]);
+            let marks = CONTINUATION.len();
+            assert_eq!(lengths[3..], [2 * marks + marks]);
+            assert!(out[1..].iter().all(|line| line.starts_with(CONTINUATION)));
+        }
     }
 
     #[test]
