@@ -295,7 +295,7 @@ impl Host {
         let runner = &self.engine().await?.runner;
         let lines = Arc::default();
         let planned = runner
-            .plan_with(&deployment, CallLog::Kept(Arc::clone(&lines)))
+            .plan_with(&deployment, Some(&request.file), log)
             .await;
         let Plan {
             strategy,

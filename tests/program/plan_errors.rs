@@ -1,6 +1,8 @@
 //! A plugin's complaint while planning: it fails the plan and is shown where it
 //! belongs, never swallowed.
 
+use std::fs;
+
 use serde_json::json;
 use stagewright_tests::Project;
 
@@ -137,5 +139,62 @@ fn a_planning_under_which_its_host_dies_is_begun_as_often_as_the_limit_says_and_
         assert_eq!(failed["reason"], reason);
         let log = follower.end().exits(0).stdout;
         assert_eq!(log.matches("looking around").count(), attempts, "{log}");
+    }
+}
+
+#[test]
+fn a_problem_that_a_plugin_finds_names_the_file_as_the_user_did() {
+    for versioned in [false, true] {
+        let project = Project::with(&["wait"]);
+        project.pipeline(ZERO);
+        fs::create_dir(project.path("app")).unwrap();
+        fs::rename(project.path("app.yaml"), project.path("app/app.yaml")).unwrap();
+        if versioned {
+            project.write(".gitignore", ".stagewright\nplugins\n");
+            project.commit(".", "Add the shop");
+        }
+        project
+            .run(&["plan", "app/app.yaml"])
+            .exits(2)
+            .complains("app/app.yaml:10:21: error: plugin `wait`");
+        let plan = project.run(&["--output", "json", "plan", "./app/app.yaml"]);
+        let plan = plan.exits(2).json();
+        assert_eq!(plan["error"]["problems"][0]["file"], "./app/app.yaml");
+        project.run(&["run", "app/app.yaml"]).exits(1);
+        let failed = project.newest();
+        let reason = failed["reason"].as_str().expect("a text");
+        assert!(reason.contains("app/app.yaml:10:21"), "{reason}");
+    }
+}
+
+#[test]
+fn a_wait_that_ends_beyond_any_calendar_is_refused_with_its_place() {
+    let project = Project::with(&["wait"]);
+    project.pipeline("- { name: WAIT, with: { duration: 9999999999h } }\n");
+    project
+        .run(&["plan", "app.yaml"])
+        .exits(2)
+        .complains("app.yaml:7:41: error: plugin `wait`")
+        .complains("292 years are the limit");
+}
+
+#[test]
+fn a_script_that_no_program_can_be_given_is_refused_when_it_is_planned() {
+    let project = Project::with(&["script"]);
+    let long = "x".repeat(128 << 10);
+    for (options, place) in [
+        (format!("run: \": {long}\""), "app.yaml:9:16"),
+        (
+            format!("env: {{ LONG: {long} }}\n    run: 'true'"),
+            "app.yaml:9",
+        ),
+    ] {
+        project.grant_shell();
+        project.pipeline(&format!("- name: SCRIPT_RUN\n  with:\n    {options}\n"));
+        project
+            .run(&["plan", "app.yaml", "--strategy", "pipeline"])
+            .exits(2)
+            .complains(place)
+            .complains("a program can be given at most");
     }
 }

@@ -17,7 +17,7 @@ mod services;
 mod turn;
 pub(crate) mod wiring;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -164,10 +164,23 @@ impl Runner {
 
     /// The application file of a deployment, as it was when it was stored. What was
     /// validated then is what runs: which of its keys a plugin's schema declares is
-    /// not asked again, since that plugin may be another by now.
-    fn application(&self, deployment: &Deployment) -> Result<Application, PlanFailure> {
-        let name = deployment.application.path.as_str();
-        let text = Text::from_text(name, &deployment.target.config);
+    /// not asked again, since that plugin may be another by now. What is wrong with
+    /// it names the file as given, if someone gave it just now.
+    fn application(
+        &self,
+        deployment: &Deployment,
+        file: Option<&Path>,
+    ) -> Result<Application, PlanFailure> {
+        let application = &deployment.application;
+        // A source without a URL is a directory of this machine, and the path below
+        // it leads to the file from wherever someone reads of it.
+        let place = Path::new(&application.remote);
+        let name = match file {
+            Some(file) => file.to_owned(),
+            None if place.is_absolute() => place.join(&application.path),
+            None => PathBuf::from(&application.path),
+        };
+        let text = Text::from_text(name.display().to_string(), &deployment.target.config);
         Application::from_source(&text, &deployment.application.name, &|_, _| true)
             .map(|checked| checked.value)
             .map_err(PlanFailure::Definition)

@@ -2,6 +2,7 @@
 //! again, asks the plugins, pins them, stores the plan or why there is none.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -60,7 +61,7 @@ impl Runner {
         let still_mine = |d: &Deployment| planning(d) && d.plan_attempt == mine;
         let mut stop = stop.clone();
         let made = tokio::select! {
-            made = self.plan_with(&deployment, CallLog::Stored(log.clone())) => made,
+            made = self.plan_with(&deployment, None, CallLog::Stored(log.clone())) => made,
             // Planning has no effect but its answer: it can be dropped at once.
             cancelled = self.no_longer(id, still_mine) => {
                 cancelled?;
@@ -110,13 +111,15 @@ impl Runner {
         }
     }
 
-    /// Asks the plugins how a deployment will go; stores nothing.
+    /// Asks the plugins how a deployment will go; stores nothing. Problems of the
+    /// application file name it as given, if someone gave it just now.
     pub(crate) async fn plan_with(
         &self,
         deployment: &Deployment,
+        file: Option<&Path>,
         log: CallLog,
     ) -> Result<Plan, PlanFailure> {
-        let application = self.application(deployment)?;
+        let application = self.application(deployment, file)?;
         let wiring =
             Wiring::new(&application, &*self.providers).map_err(PlanFailure::Definition)?;
         let host = |error: &dyn std::error::Error| PlanFailure::Host(error.to_string());

@@ -180,7 +180,7 @@ impl Runner {
         let pinned = pinned.ok_or_else(|| host(format!("`{}` was not pinned", stage.plugin)))?;
         let provider = self.providers.pinned(pinned).await.map_err(host)?;
         let application = self
-            .application(deployment)
+            .application(deployment, None)
             .map_err(|e| host(e.to_string()))?;
         let target = self.source(deployment, &deployment.target).await;
         let target = target.map_err(|e| host(e.to_string()))?;
