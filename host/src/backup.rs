@@ -6,12 +6,12 @@ use std::io;
 use std::path::Path;
 
 use crate::error::Error;
-use crate::source::copy_tree;
+use crate::source::{copy_tree, pause_pruning};
 use crate::store::{Store, files_directory};
 
-/// Copies the state to a new directory. Trees are copied before and after the
-/// database: one that is removed meanwhile was there before, one that is made
-/// meanwhile is there after.
+/// Copies the state to a new directory. Trees are copied after the database, and
+/// none is removed meanwhile: so all that the copy of the database names are
+/// there.
 pub(crate) async fn backup(store: &dyn Store, state: &Path, to: &Path) -> Result<(), Error> {
     let shown = to.display();
     tokio::fs::create_dir(to)
@@ -23,9 +23,13 @@ pub(crate) async fn backup(store: &dyn Store, state: &Path, to: &Path) -> Result
             _ => Error::Input(format!("the backup can't be written to {shown}: {error}")),
         })?;
     let copy = to.join(state.file_name().unwrap_or("state.db".as_ref()));
-    copy_sources(state, &copy).await?;
+    let sources = files_directory(state).join("sources");
+    let paused = tokio::task::spawn_blocking(move || pause_pruning(&sources)).await;
+    let paused = paused.map_err(|error| Error::Host(error.to_string()))??;
     store.backup(&copy).await?;
-    copy_sources(state, &copy).await
+    copy_sources(state, &copy).await?;
+    drop(paused);
+    Ok(())
 }
 
 async fn copy_sources(state: &Path, copy: &Path) -> Result<(), Error> {

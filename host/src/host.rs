@@ -25,7 +25,7 @@ use crate::runner::wiring::{Wiring, declares};
 use crate::runner::{
     CallLog, Parked, RunError, Runner, Stop, crash, new_deployment_id, now, transition,
 };
-use crate::source::{Fetched, LocalSources, Sources, Wanted};
+use crate::source::{Fetched, Hold, LocalSources, Sources, Wanted};
 use crate::store::{Filter, Keep, LogKey, SqliteStore, Store, files_directory};
 
 /// A host: plugins, a store, and what drives deployments. Cheap to clone; several
@@ -291,12 +291,19 @@ impl Host {
     /// # Errors
     /// When the definition is wrong or a plugin can't plan it.
     pub async fn plan(&self, request: &Request) -> Result<Preview, Error> {
-        let (mut deployment, warnings) = self.prepare(request).await?;
+        let Prepared {
+            mut deployment,
+            warnings,
+            hold,
+        } = self.prepare(request).await?;
         let runner = &self.engine().await?.runner;
         let lines = Arc::default();
+        let log = CallLog::Kept(Arc::clone(&lines));
         let planned = runner
             .plan_with(&deployment, Some(&request.file), log)
             .await;
+        drop(hold);
+        runner.prune_sources(&deployment.application.id).await;
         let Plan {
             strategy,
             summary,
@@ -323,10 +330,15 @@ impl Host {
     /// # Errors
     /// When the definition is wrong, or the store fails.
     pub async fn submit(&self, request: &Request) -> Result<(Deployment, Diagnostics), Error> {
-        let (deployment, warnings) = self.prepare(request).await?;
+        let Prepared {
+            deployment,
+            warnings,
+            hold,
+        } = self.prepare(request).await?;
         crash::before("submitted");
         self.inner.store.create(&deployment).await?;
         crash::after("submitted");
+        drop(hold);
         Ok((deployment, warnings))
     }
 
@@ -604,8 +616,7 @@ impl Host {
 
     /// Reads and checks what is to be deployed, and makes a deployment of it that
     /// is stored nowhere yet.
-    async fn prepare(&self, request: &Request) -> Result<(Deployment, Diagnostics), Error> {
-        let fleet = &self.engine().await?.fleet;
+    async fn prepare(&self, request: &Request) -> Result<Prepared, Error> {
         let wanted = Wanted {
             file: request.file.clone(),
             commit: request.commit.clone(),
@@ -613,6 +624,23 @@ impl Host {
             max_size: self.inner.config.limits.max_source_size.bytes(),
         };
         let fetched = self.inner.sources.fetch(&wanted).await?;
+        let application = fetched.application.clone();
+        let prepared = self.prepare_fetched(request, fetched).await;
+        if prepared.is_err() {
+            // Nobody holds what was fetched for this any more.
+            let runner = &self.engine().await?.runner;
+            runner.prune_sources(&application).await;
+        }
+        prepared
+    }
+
+    async fn prepare_fetched(
+        &self,
+        request: &Request,
+        fetched: Fetched,
+    ) -> Result<Prepared, Error> {
+        let fleet = &self.engine().await?.fleet;
+        let hold = fetched.hold.clone();
         let name = request.file.display().to_string();
         let text = Text::from_bytes(name, &fetched.config).map_err(Error::Definition)?;
         let declares = |plugin: &str, key: &str| declares(&**fleet, plugin, key);
@@ -628,8 +656,20 @@ impl Host {
         let running = self.inner.store.last_success(&fetched.application).await?;
         let mut deployment = make(request, &application, fetched, text.text());
         deployment.running = running;
-        Ok((deployment, warnings))
+        Ok(Prepared {
+            deployment,
+            warnings,
+            hold,
+        })
     }
+}
+
+/// A deployment that is stored nowhere yet.
+struct Prepared {
+    deployment: Deployment,
+    warnings: Diagnostics,
+    /// Keeps its files until they are known to be needed, or are not.
+    hold: Hold,
 }
 
 /// How much is kept, as the store takes it.

@@ -12,6 +12,7 @@ mod hangup;
 mod json;
 mod keeping;
 mod leaving;
+mod leftovers;
 mod logs;
 mod output;
 mod plan_errors;

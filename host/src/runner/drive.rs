@@ -10,7 +10,8 @@ use tokio::sync::{Notify, watch};
 use tokio::task::{AbortHandle, JoinError, JoinSet};
 
 use crate::lifecycle::{self, Event, Next};
-use crate::model::{Deployment, DeploymentId, StageId, Timestamp};
+use crate::model::{ApplicationId, Deployment, DeploymentId, StageId, Timestamp};
+use crate::source::remove_tree;
 use crate::store::Keep;
 
 use super::turn::LOOK_AGAIN;
@@ -220,15 +221,23 @@ impl Runner {
         Ok(())
     }
 
+    /// Removes the sources of an application that nobody needs any more.
+    pub(crate) async fn prune_sources(&self, application: &ApplicationId) {
+        let in_use = async {
+            let commits = self.store.revisions_in_use(application).await;
+            commits.map_err(|error| Box::from(error))
+        };
+        if let Err(error) = self.sources.prune(application, Box::pin(in_use)).await {
+            tracing::warn!(%error, "old sources could not be removed");
+        }
+    }
+
     /// Removes what a deployment that is over no longer needs. Whoever sees the
     /// end does it; a second time finds nothing.
     async fn clean_up(&self, deployment: &Deployment) -> Result<(), RunError> {
         remove(&self.scratch.join(deployment.id.as_str())).await;
         let application = &deployment.application.id;
-        let keep = self.store.revisions_in_use(application).await?;
-        if let Err(error) = self.sources.prune(application, &keep).await {
-            tracing::warn!(%error, "old sources could not be removed");
-        }
+        self.prune_sources(application).await;
         if deployment
             .plugins
             .iter()
@@ -246,10 +255,14 @@ impl Runner {
 /// Removes a directory. What can't be removed is only told: it is in nobody's way
 /// but the disk's.
 async fn remove(directory: &Path) {
-    match tokio::fs::remove_dir_all(directory).await {
-        Ok(()) => {}
-        Err(error) if error.kind() == ErrorKind::NotFound => {}
+    let path = directory.to_owned();
+    match tokio::task::spawn_blocking(move || remove_tree(&path)).await {
+        Ok(Ok(())) => {}
+        Ok(Err(error)) if error.kind() == ErrorKind::NotFound => {}
         Err(error) => {
+            tracing::warn!(path = %directory.display(), %error, "could not be removed");
+        }
+        Ok(Err(error)) => {
             tracing::warn!(path = %directory.display(), %error, "could not be removed");
         }
     }

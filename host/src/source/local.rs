@@ -3,7 +3,7 @@
 //! `<root>/<application>/<commit>/` is the tree of one commit. It appears whole
 //! or not at all, by a rename, and is never written again.
 
-use std::fs::{self, File};
+use std::fs::{self, File, TryLockError};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -15,9 +15,10 @@ use tempfile::TempDir;
 use crate::model::{ApplicationId, Commit, Timestamp};
 
 use super::git::Repository;
+use super::hold::{self, Hold, Unheld};
 use super::snapshot::{digest, hex};
 use super::tree::{below, slashes};
-use super::{Fetched, SourceError, Sources, Wanted, copy_tree};
+use super::{Fetched, InUse, SourceError, Sources, Wanted, copy_tree, remove_tree};
 
 /// The directory at the root of a repository whose files belong to all its
 /// applications.
@@ -26,8 +27,11 @@ const SHARED_DIRECTORY: &str = ".pipe";
 /// What a copy is called until it is whole.
 const UNFINISHED: &str = ".unfinished-";
 
-/// How long a tree is kept after it was last fetched, even if no deployment is
-/// known to need it: whoever fetched it may be about to store one.
+/// What a tree is called that is being removed.
+const REMOVED: &str = ".removed-";
+
+/// How long an unfinished copy is left alone even if nobody holds it: whoever made
+/// it may be about to.
 const YOUNG: Duration = Duration::from_secs(60 * 60);
 
 /// Reads repositories and directories of this machine.
@@ -62,7 +66,7 @@ impl LocalSources {
         let home = self.root.join(application.as_str());
         fs::create_dir_all(&home).map_err(SourceError::io("could not make", &home))?;
 
-        let (commit, config, tree) = match (&wanted.commit, &repository) {
+        let (commit, config, tree, hold) = match (&wanted.commit, &repository) {
             (Some(name), Some(repository)) => {
                 let found = repository.commit(name)?;
                 let commit = found.describe()?;
@@ -71,13 +75,17 @@ impl LocalSources {
                     None => found.read(&path)?,
                 };
                 let tree = home.join(&commit.hash);
-                if !is_there(&tree)? {
-                    let copy = unfinished(&home)?;
-                    let directory = path.rsplit_once('/').map_or("", |(directory, _)| directory);
-                    found.check_out(copy.path(), directory, wanted.max_size)?;
-                    keep(copy, &tree)?;
-                }
-                (commit, config, tree)
+                let hold = match Hold::of(&tree)? {
+                    Some(hold) => hold,
+                    None => {
+                        let (copy, hold) = unfinished(&home)?;
+                        let directory =
+                            path.rsplit_once('/').map_or("", |(directory, _)| directory);
+                        found.check_out(copy.path(), directory, wanted.max_size)?;
+                        keep(copy, hold, &tree)?
+                    }
+                };
+                (commit, config, tree, hold)
             }
             (Some(name), None) => {
                 return Err(SourceError::Invalid(format!(
@@ -87,7 +95,7 @@ impl LocalSources {
                 )));
             }
             (None, _) => {
-                let copy = unfinished(&home)?;
+                let (copy, hold) = unfinished(&home)?;
                 self.snapshot(&root, &directory, copy.path(), wanted.max_size)?;
                 let copied = copy.path().join(&path);
                 if let Some(text) = given {
@@ -98,10 +106,8 @@ impl LocalSources {
                 let config =
                     fs::read(&copied).map_err(SourceError::io("could not read", &copied))?;
                 let tree = home.join(&commit.hash);
-                if !is_there(&tree)? {
-                    keep(copy, &tree)?;
-                }
-                (commit, config, tree)
+                let hold = keep(copy, hold, &tree)?;
+                (commit, config, tree, hold)
             }
         };
         Ok(Fetched {
@@ -118,6 +124,7 @@ impl LocalSources {
     /// to where they would lie in a checkout of the whole.
     fn snapshot(
         &self,
+            hold,
         root: &Path,
         directory: &Path,
         to: &Path,
@@ -160,20 +167,23 @@ impl Sources for LocalSources {
         }
     }
 
-    async fn prune(&self, application: &ApplicationId, keep: &[String]) -> Result<(), SourceError> {
+    async fn prune(
+        &self,
+        application: &ApplicationId,
+        in_use: InUse<'_>,
+    ) -> Result<(), SourceError> {
         let home = self.root.join(application.as_str());
-        let keep = keep.to_vec();
+        // A copy of the state is being made: it is left to the next time.
+        let Some(_going_on) = going_on(&self.root)? else {
+            return Ok(());
+        };
+        let unheld = blocking(move || unheld(&home)).await?;
+        let keep = in_use.await.map_err(SourceError::InUse)?;
         blocking(move || {
-            let entries = fs::read_dir(&home).map_err(SourceError::io("could not read", &home))?;
-            for entry in entries {
-                let entry = entry.map_err(SourceError::io("could not read", &home))?;
-                let name = entry.file_name();
-                let name = name.to_string_lossy();
-                let path = entry.path();
-                // An unfinished copy belongs to whoever makes it, until that is
-                // long ago.
-                if keep.iter().any(|commit| *commit == name) || is_young(&path) {
-                    continue;
+            for (path, lock) in unheld {
+                let name = path.file_name().unwrap_or_default().to_string_lossy();
+                if !keep.iter().any(|commit| *commit == name) {
+                    remove(&path, lock)?;
                 }
                 fs::remove_dir_all(&path).map_err(SourceError::io("could not remove", &path))?;
             }
@@ -189,6 +199,71 @@ async fn blocking<T: Send + 'static>(
     tokio::task::spawn_blocking(work)
         .await
         .unwrap_or_else(|error| {
+/// Keeps all trees below a directory of sources from being removed, until what it
+/// gives is dropped. None if there is no such directory. Blocks until a removal
+/// that is under way is over.
+///
+/// # Errors
+/// When the system can't lock the directory.
+pub fn pause_pruning(sources: &Path) -> Result<Option<File>, SourceError> {
+    let Some(lock) = hold::open(sources)? else {
+        return Ok(None);
+    };
+    lock.lock()
+        .map_err(SourceError::io("could not lock", sources))?;
+    Ok(Some(lock))
+}
+
+/// Says that trees are being removed; none if they are not to be now, or if there
+/// are none.
+fn going_on(sources: &Path) -> Result<Option<File>, SourceError> {
+    let Some(lock) = hold::open(sources)? else {
+        return Ok(None);
+    };
+    match lock.try_lock_shared() {
+        Ok(()) => Ok(Some(lock)),
+        Err(TryLockError::WouldBlock) => Ok(None),
+        Err(TryLockError::Error(error)) => Err(SourceError::io("could not lock", sources)(error)),
+    }
+}
+
+/// The trees and copies of an application that nobody holds.
+fn unheld(home: &Path) -> Result<Vec<(PathBuf, Unheld)>, SourceError> {
+    let entries = match fs::read_dir(home) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(SourceError::io("could not read", home)(error)),
+    };
+    let mut all = Vec::new();
+    for entry in entries {
+        let entry = entry.map_err(SourceError::io("could not read", home))?;
+        let path = entry.path();
+        let name = entry.file_name();
+        if name.to_string_lossy().starts_with(UNFINISHED) && is_young(&path) {
+            continue;
+        }
+        if let Some(lock) = Unheld::of(&path)? {
+            all.push((path, lock));
+        }
+    }
+    Ok(all)
+}
+
+/// Removes a tree, whose name goes first: it is there whole or not at all.
+fn remove(tree: &Path, lock: Unheld) -> Result<(), SourceError> {
+    let name = tree.file_name().unwrap_or_default().to_string_lossy();
+    let aside = if name.starts_with(REMOVED) {
+        tree.to_owned()
+    } else {
+        let aside = tree.with_file_name(format!("{REMOVED}{}", uuid::Uuid::now_v7()));
+        fs::rename(tree, &aside).map_err(SourceError::io("could not remove", tree))?;
+        aside
+    };
+    let removed = remove_tree(&aside);
+    drop(lock);
+    removed.map_err(SourceError::io("could not remove", &aside))
+}
+
             Err(SourceError::Invalid(format!(
                 "reading files broke off: {error}"
             )))
@@ -250,44 +325,45 @@ fn plain_commit(hash: String) -> Commit {
     }
 }
 
-/// Whether a tree is there already. If so, it counts as fetched now.
-fn is_there(tree: &Path) -> Result<bool, SourceError> {
-    match File::open(tree) {
-        Ok(directory) => {
-            let touched = directory.set_modified(SystemTime::now());
-            touched.map_err(SourceError::io("could not touch", tree))?;
-            Ok(true)
-        }
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
-        Err(error) => Err(SourceError::io("could not open", tree)(error)),
-    }
-}
-
-/// Whether a tree was fetched lately. One that can't be looked at is left to the
-/// next time.
-fn is_young(tree: &Path) -> bool {
-    let modified = fs::metadata(tree).and_then(|metadata| metadata.modified());
+/// Whether a copy was made lately. One that can't be looked at is left to the next
+/// time.
+fn is_young(copy: &Path) -> bool {
+    let modified = fs::metadata(copy).and_then(|metadata| metadata.modified());
     modified.map_or(true, |modified| {
         modified.elapsed().map_or(true, |age| age < YOUNG)
     })
 }
 
-fn unfinished(home: &Path) -> Result<TempDir, SourceError> {
-    tempfile::Builder::new()
+/// A directory for a copy, held from before it gets its name.
+fn unfinished(home: &Path) -> Result<(TempDir, Hold), SourceError> {
+    let copy = tempfile::Builder::new()
         .prefix(UNFINISHED)
         .tempdir_in(home)
-        .map_err(SourceError::io("could not make a directory in", home))
+        .map_err(SourceError::io("could not make a directory in", home))?;
+    match Hold::of(copy.path())? {
+        Some(hold) => Ok((copy, hold)),
+        None => Err(SourceError::Invalid(format!(
+            "{} was removed while it was made",
+            copy.path().display()
+        ))),
+    }
 }
 
 /// Gives a whole copy its name. Another host may have been quicker: its copy is
-/// the same.
-fn keep(copy: TempDir, tree: &Path) -> Result<(), SourceError> {
-    match fs::rename(copy.path(), tree) {
-        Ok(()) => {
+/// the same. Gives a hold on what is there then.
+fn keep(copy: TempDir, hold: Hold, tree: &Path) -> Result<Hold, SourceError> {
+    loop {
+        let Err(error) = fs::rename(copy.path(), tree) else {
             let _moved = copy.keep();
-            Ok(())
+            return Ok(hold);
+        };
+        if let Some(hold) = Hold::of(tree)? {
+            return Ok(hold);
         }
-        Err(_) if tree.is_dir() => Ok(()),
-        Err(error) => Err(SourceError::io("could not make", tree)(error)),
+        // The other one may have been removed since, and its name be free.
+        let was_taken = [ErrorKind::DirectoryNotEmpty, ErrorKind::AlreadyExists];
+        if !was_taken.contains(&error.kind()) {
+            return Err(SourceError::io("could not make", tree)(error));
+        }
     }
 }

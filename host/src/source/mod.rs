@@ -9,7 +9,10 @@
 #[cfg(test)]
 mod commit_tests;
 mod git;
+mod hold;
 mod local;
+#[cfg(test)]
+mod pruning_tests;
 mod snapshot;
 #[cfg(test)]
 mod tests;
@@ -19,11 +22,16 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use async_trait::async_trait;
+use futures_util::future::BoxFuture;
 
 use crate::model::{ApplicationId, Commit};
 
-pub use local::LocalSources;
-pub use tree::{changed_files, copy_tree};
+pub use hold::Hold;
+pub use local::{LocalSources, pause_pruning};
+pub use tree::{changed_files, copy_tree, remove_tree};
+
+/// Finds out which commits are in use, when it is awaited.
+pub type InUse<'a> = BoxFuture<'a, Result<Vec<String>, Box<dyn std::error::Error + Send + Sync>>>;
 
 /// Brings the files of applications.
 #[async_trait]
@@ -37,8 +45,15 @@ pub trait Sources: Send + Sync + fmt::Debug {
     async fn tree(&self, application: &ApplicationId, commit: &str)
     -> Result<PathBuf, SourceError>;
 
-    /// Removes the files of an application but those of some commits.
-    async fn prune(&self, application: &ApplicationId, keep: &[String]) -> Result<(), SourceError>;
+    /// Removes the files of an application, but those of commits that are in use
+    /// and those that someone holds. What is in use is to be asked after it is
+    /// settled what nobody holds: whoever lets go of a tree that is needed has
+    /// stored that before.
+    async fn prune(
+        &self,
+        application: &ApplicationId,
+        in_use: InUse<'_>,
+    ) -> Result<(), SourceError>;
 }
 
 /// Which files are wanted.
@@ -72,6 +87,8 @@ pub struct Fetched {
     pub config: Vec<u8>,
     /// The directory with the files.
     pub tree: PathBuf,
+    /// Keeps them there until it is known to the store who needs them.
+    pub hold: Hold,
 }
 
 /// Why a source could not be brought.
@@ -92,6 +109,9 @@ pub enum SourceError {
         #[source]
         source: std::io::Error,
     },
+    /// It is not known which commits are still in use.
+    #[error("it could not be found out which commits are in use: {0}")]
+    InUse(#[source] Box<dyn std::error::Error + Send + Sync>),
     /// The repository could not be read.
     #[error("the git repository at {}: {message}", path.display())]
     Git {

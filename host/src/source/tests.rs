@@ -4,7 +4,6 @@ use std::fs::{self, File};
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::{Duration, SystemTime};
 
 use tempfile::TempDir;
 
@@ -281,51 +280,6 @@ async fn a_missing_file_and_a_directory_are_told_apart() {
             .contains("is the path right?")
     );
     assert!(fetch("files/site").await.contains("is a directory"));
-}
-
-#[tokio::test]
-async fn pruning_keeps_what_is_in_use_and_what_was_just_fetched() {
-    let place = Place::new();
-    let mut hashes = Vec::new();
-    for text in ["one", "two", "three"] {
-        place.write("files/site/page", text);
-        hashes.push(place.fetch(None).await.unwrap());
-    }
-    let long_ago = SystemTime::now() - Duration::from_secs(24 * 60 * 60);
-    for fetched in &hashes[..2] {
-        File::open(&fetched.tree)
-            .unwrap()
-            .set_modified(long_ago)
-            .unwrap();
-    }
-    let application = &hashes[0].application;
-    let keep = [hashes[0].commit.hash.clone()];
-    place.sources().prune(application, &keep).await.unwrap();
-    let there: Vec<bool> = hashes.iter().map(|fetched| fetched.tree.exists()).collect();
-    assert_eq!(there, [true, false, true]);
-    let gone = place
-        .sources()
-        .tree(application, &hashes[1].commit.hash)
-        .await;
-    assert!(gone.unwrap_err().to_string().contains("are gone"));
-}
-
-#[tokio::test]
-async fn a_tree_that_is_fetched_again_counts_as_just_fetched() {
-    let place = Place::new();
-    let fetched = place.fetch(None).await.unwrap();
-    let long_ago = SystemTime::now() - Duration::from_secs(24 * 60 * 60);
-    File::open(&fetched.tree)
-        .unwrap()
-        .set_modified(long_ago)
-        .unwrap();
-    place.fetch(None).await.unwrap();
-    place
-        .sources()
-        .prune(&fetched.application, &[])
-        .await
-        .unwrap();
-    assert!(fetched.tree.exists());
 }
 
 #[test]

@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
-use std::io::{ErrorKind, Read};
+use std::io::{self, ErrorKind, Read};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use walkdir::WalkDir;
@@ -54,6 +55,39 @@ pub fn copy_tree(
         }
     }
     Ok(bytes)
+}
+
+/// Removes a directory with all below it. What can't be removed since someone took
+/// the rights of its owner away is given them back first. Links are not followed.
+///
+/// # Errors
+/// What the system says; also when there is no such directory.
+pub fn remove_tree(directory: &Path) -> io::Result<()> {
+    match fs::remove_dir_all(directory) {
+        Err(error) if error.kind() == ErrorKind::PermissionDenied => {
+            make_removable(directory)?;
+            fs::remove_dir_all(directory)
+        }
+        done => done,
+    }
+}
+
+/// Gives the owner all rights on a directory and those below it, from the top: it
+/// takes them to see what is in one.
+fn make_removable(directory: &Path) -> io::Result<()> {
+    let mut left = vec![directory.to_owned()];
+    while let Some(directory) = left.pop() {
+        let mut permissions = fs::symlink_metadata(&directory)?.permissions();
+        permissions.set_mode(permissions.mode() | 0o700);
+        fs::set_permissions(&directory, permissions)?;
+        for entry in fs::read_dir(&directory)? {
+            let entry = entry?;
+            if entry.file_type()?.is_dir() {
+                left.push(entry.path());
+            }
+        }
+    }
+    Ok(())
 }
 
 /// The files that differ between two trees, as paths with `/` between names: in
@@ -136,7 +170,7 @@ fn same(a: &Entry, b: &Entry) -> Result<bool, SourceError> {
 }
 
 /// Reads until the buffer is full or the file ends.
-pub(super) fn fill(file: &mut impl Read, buffer: &mut [u8]) -> std::io::Result<usize> {
+pub(super) fn fill(file: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
     let mut length = 0;
     while length < buffer.len() {
         match file.read(&mut buffer[length..]) {
@@ -161,7 +195,7 @@ pub(super) fn walk_error(root: &Path, error: walkdir::Error) -> SourceError {
     let path = error.path().unwrap_or(root).to_owned();
     let source = error
         .into_io_error()
-        .unwrap_or_else(|| std::io::Error::other("its links go round in a circle"));
+        .unwrap_or_else(|| io::Error::other("its links go round in a circle"));
     SourceError::Io {
         doing: "could not read",
         path,
