@@ -104,6 +104,10 @@ impl FromStr for Duration {
                 .ok_or_else(|| wrong(&format!("`{number}` is no number, or too long")))?;
             rest = tail;
         }
+        // The host's own limit, which is Go's: what is longer ends beyond any calendar.
+        if i64::try_from(nanos).is_err() {
+            return Err(wrong("it is too long, 292 years are the limit"));
+        }
         let secs = u64::try_from(nanos / 1_000_000_000).map_err(|_| wrong("it is too long"))?;
         let part = u32::try_from(nanos % 1_000_000_000).expect("less than a second");
         Ok(Self(std::time::Duration::new(secs, part)))
@@ -274,6 +278,8 @@ mod tests {
             "5s3",
             "1.2.3s",
             "99999999999999999999999h",
+            "9999999999h",
+            "2562048h",
             "５s",
         ] {
             let error = text.parse::<Duration>().expect_err(text).to_string();
