@@ -210,7 +210,7 @@ mod tests {
     fn what_is_wrong_with_it_is_told_like_any_files_mistake() {
         let wrong = Built::new("shop").key("pipelines", json!({}));
         let problems = read(&wrong).unwrap_err();
-        assert!(problems.contains("shop:5:"), "{problems}");
+        assert!(problems.contains("shop:6:5: error:"), "{problems}");
         assert!(problems.contains("did you mean `pipeline`?"), "{problems}");
     }
 }

@@ -34,7 +34,25 @@ fn script<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error
             "the script holds a NUL character, which no program can be given",
         ));
     }
+    if script.len() >= LONGEST {
+        return Err(too_long("the script", script.len()));
+    }
     Ok(script)
+}
+
+/// What a program can be given of one argument or one variable, its end included:
+/// Linux's limit, which is the lowest of the systems that the host runs on.
+const LONGEST: usize = 128 * 1024;
+
+/// What of it is left to the name of a variable and its `=`.
+const LONGEST_NAME: usize = 1024;
+
+fn too_long<E: serde::de::Error>(what: &str, bytes: usize) -> E {
+    E::custom(format_args!(
+        "{what} has {bytes} bytes, but a program can be given at most {} at a time; put it into \
+         a file beside the application file",
+        LONGEST - 1
+    ))
 }
 
 /// An `onRollback:` without a value counts as left out.
@@ -77,6 +95,13 @@ impl<'de> Deserialize<'de> for Name {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let name = String::deserialize(deserializer)?;
         let begins_well = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+        if name.len() >= LONGEST_NAME {
+            return Err(D::Error::custom(format_args!(
+                "a name of {} bytes is too long for an environment variable: at most {}",
+                name.len(),
+                LONGEST_NAME - 1
+            )));
+        }
         if begins_well && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
             Ok(Self(name))
         } else {
@@ -97,6 +122,9 @@ impl<'de> Deserialize<'de> for Value {
             return Err(D::Error::custom(
                 "the value holds a NUL character, which no program can be given",
             ));
+        }
+        if value.len() >= LONGEST - LONGEST_NAME {
+            return Err(too_long("the value", value.len()));
         }
         Ok(Self(value))
     }

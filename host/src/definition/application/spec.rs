@@ -1,5 +1,7 @@
 //! The table of an application's keys.
 
+use std::collections::BTreeMap;
+
 use super::super::decode::{Field, FirstSeen, Located, Sink};
 use super::super::yaml::Node;
 use super::{
@@ -55,9 +57,12 @@ pub(super) fn read(
                 "give a name or remove the key",
             );
         }
+        if let Some(why) = unfit(&name.value) {
+            sink.error(name.span, format!("`spec.name` {why}"), UNFIT_HELP);
+        }
         application.name = name;
     }
-    application.labels = fields.take("labels").unwrap_or_default().value;
+    application.labels = labels(fields.field("labels"));
     application.description = fields.take("description").map(|text| text.value);
     application.planner = planner(fields.field("planner"));
     application.commit_matcher = commit_matcher(fields.field("commitMatcher"));
@@ -69,7 +74,8 @@ pub(super) fn read(
     fields.finish_with(|key| misplaced(key, version));
 
     application.nested_keys = nested::check(sink, &application.plugins, declares);
-    if application.stages.is_empty() && application.plugins.is_empty() {
+    // Where something was refused, it may be just what is missing.
+    if application.stages.is_empty() && application.plugins.is_empty() && !sink.has_errors() {
         spec.sink.warning(
             spec.span(),
             "this application has no `pipeline` and no `plugins`: nothing can be deployed",
@@ -77,6 +83,43 @@ pub(super) fn read(
         );
     }
     Some(application)
+}
+
+/// How many bytes a name or a label may have. Plugins give them to programs, which
+/// can be given about 128 KiB at a time.
+const LONGEST_LABEL: usize = 4 * 1024;
+
+const UNFIT_HELP: &str = "names and labels are given to programs: write a short text";
+
+/// Why a text can't be given to a program, if it can't.
+fn unfit(text: &str) -> Option<String> {
+    if text.contains('\0') {
+        Some("has a NUL character, which no program can be given".to_owned())
+    } else if text.len() > LONGEST_LABEL {
+        let length = text.len();
+        Some(format!("has {length} bytes; {LONGEST_LABEL} are the limit"))
+    } else {
+        None
+    }
+}
+
+fn labels(field: Option<Field<'_>>) -> BTreeMap<String, String> {
+    let Some(field) = field else {
+        return BTreeMap::new();
+    };
+    let mut labels = BTreeMap::new();
+    for (entry, value) in field.entries() {
+        if let Some(why) = unfit(&entry.key) {
+            let message = format!("the name of a label {why}");
+            field.sink.error(entry.key_span, message, UNFIT_HELP);
+        }
+        let Some(text) = value.text() else { continue };
+        if let Some(why) = unfit(&text) {
+            value.error(format!("`{}` {why}", value.path), UNFIT_HELP);
+        }
+        labels.insert(entry.key.clone(), text);
+    }
+    labels
 }
 
 fn planner(field: Option<Field<'_>>) -> Planner {

@@ -77,6 +77,11 @@ impl<'s> Sink<'s> {
             .push_with(Severity::Warning, || self.source.warning(at, message, help));
     }
 
+    /// Whether anything was refused so far.
+    pub(in crate::definition) fn has_errors(&self) -> bool {
+        self.diagnostics.borrow().has_errors()
+    }
+
     /// As [`error`](Self::error), for what is costly to say: the words are made
     /// only if they will be kept.
     pub(in crate::definition) fn error_with(

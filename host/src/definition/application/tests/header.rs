@@ -143,3 +143,48 @@ fn an_application_of_which_nothing_can_be_deployed_is_warned_of() {
         &["app.yaml:3:1: warning:", "nothing can be deployed"],
     );
 }
+
+#[test]
+fn what_was_refused_does_not_count_as_missing() {
+    for spec in [
+        "{pipeline: {stages: [WAIT]}}",
+        "{pipeline: {stages: [null]}}",
+        "{pipeline: {stages: [*unknown]}}",
+        "{plugins: [a]}",
+        "{pipelines: {stages: []}}",
+    ] {
+        let text = format!("apiVersion: pipecd.dev/v1beta1\nkind: Application\nspec: {spec}\n");
+        let told = refused(&text);
+        assert!(!told.contains("nothing can be deployed"), "{told}");
+    }
+}
+
+#[test]
+fn a_name_or_a_label_that_no_program_can_be_given_is_refused_at_its_place() {
+    let long = "x".repeat(5000);
+    for (spec, place, why) in [
+        (
+            r#"{name: "a\0b"}"#.to_owned(),
+            "3:14",
+            "`spec.name` has a NUL",
+        ),
+        (
+            r#"{labels: {a: "\0"}}"#.to_owned(),
+            "3:20",
+            "`spec.labels.a` has a NUL",
+        ),
+        (
+            r#"{labels: {"\0": b}}"#.to_owned(),
+            "3:17",
+            "the name of a label has a NUL",
+        ),
+        (
+            format!("{{labels: {{a: {long}}}}}"),
+            "3:20",
+            "5000 bytes; 4096 are the limit",
+        ),
+    ] {
+        let text = format!("apiVersion: pipecd.dev/v1beta1\nkind: Application\nspec: {spec}\n");
+        has(&refused(&text), &[place, why]);
+    }
+}
