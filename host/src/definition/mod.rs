@@ -38,6 +38,7 @@ pub use host_config::{
     Access, Allow, DEFAULT_MEMORY, DeployTarget, DirectoryGrant, HostConfig, HostLimits, Keep,
     PluginConfig, PluginLimits, RESERVED_GUEST_PATHS,
 };
+pub(crate) use host_config::{PLUGIN_KEY_RULE, is_plugin_key};
 pub use patterns::{PathPatterns, PatternError};
 pub use size::{ByteSize, parse_size};
 pub use source::{MAX_FILE_BYTES, Source};

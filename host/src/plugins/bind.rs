@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::registry::Rejected;
+use crate::definition::{PLUGIN_KEY_RULE, is_plugin_key};
 use crate::model::PluginKey;
 use crate::sandbox::{Grants, PluginConfig, PluginLimits};
 
@@ -98,12 +99,13 @@ pub(super) fn bind(
                 ),
                 key,
             });
-        } else if !is_key(stem) {
+        } else if !is_plugin_key(stem) {
             rejected.push(Rejected {
                 file: file.clone(),
-                reason: "has a name that is no plugin's key: use letters, digits, `-`, `_` and \
-                         `.`, or give it an entry with a key"
-                    .to_owned(),
+                reason: format!(
+                    "has a name that is no plugin's key: {PLUGIN_KEY_RULE}; or give it an entry \
+                     with a key and `file`"
+                ),
                 key,
             });
         } else {
@@ -115,13 +117,6 @@ pub(super) fn bind(
     }
     bound.sort_by(|a, b| (&a.file, &a.config.key).cmp(&(&b.file, &b.config.key)));
     (bound, rejected)
-}
-
-fn is_key(text: &str) -> bool {
-    !text.is_empty()
-        && text
-            .chars()
-            .all(|c| c.is_ascii_alphanumeric() || ['-', '_', '.'].contains(&c))
 }
 
 #[cfg(test)]
@@ -192,8 +187,13 @@ mod tests {
 
     #[test]
     fn a_file_whose_name_is_no_key_is_refused() {
-        let files = ["odd name.wasm".to_owned()];
-        let (bound, rejected) = bind(&files, &[], "stagewright.yaml");
-        assert!(bound.is_empty() && rejected.len() == 1);
+        // Nor is one that the configuration would refuse.
+        let long = "x".repeat(65);
+        for name in ["odd name", "_site", "-site", "", &long] {
+            let files = [format!("{name}.wasm")];
+            let (bound, rejected) = bind(&files, &[], "stagewright.yaml");
+            assert!(bound.is_empty() && rejected.len() == 1, "{name}");
+            assert!(!is_plugin_key(name), "{name}");
+        }
     }
 }

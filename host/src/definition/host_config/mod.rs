@@ -10,6 +10,8 @@ mod read;
 #[cfg(test)]
 pub(super) mod tests;
 
+pub(crate) use read::{PLUGIN_KEY_RULE, is_plugin_key};
+
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};

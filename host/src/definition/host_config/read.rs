@@ -120,11 +120,11 @@ fn set<T>(limit: &mut T, written: Option<Located<T>>) {
 }
 
 fn read_plugin(field: &Field<'_>, key: Located<String>, directory: &Path) -> Option<PluginConfig> {
-    if !is_key(&key.value) {
+    if !is_plugin_key(&key.value) {
         field.sink.error(
             key.span,
             format!("`{}` can't be a plugin's key", key.value),
-            "use letters, digits, `-`, `_` and `.`, beginning with a letter or digit; at most 64",
+            PLUGIN_KEY_RULE,
         );
     }
     let mut fields = field.fields()?;
@@ -224,7 +224,12 @@ fn deploy_targets(field: &Field<'_>) -> Vec<DeployTarget> {
     targets
 }
 
-fn is_key(key: &str) -> bool {
+/// What a plugin's key may be, in words.
+pub(crate) const PLUGIN_KEY_RULE: &str =
+    "use letters, digits, `-`, `_` and `.`, beginning with a letter or digit; at most 64";
+
+/// Whether a text may be a plugin's key.
+pub(crate) fn is_plugin_key(key: &str) -> bool {
     key.len() <= 64
         && key.starts_with(|c: char| c.is_ascii_alphanumeric())
         && key
