@@ -35,7 +35,7 @@ impl Repository {
         if !marked.any(|path| path.exists()) {
             return Ok(None);
         }
-        let inner = gix::discover(directory).map_err(|error| SourceError::Git {
+        let mut inner = gix::discover(directory).map_err(|error| SourceError::Git {
             path: directory.to_owned(),
             message: format!("could not be opened: {error}"),
         })?;
@@ -56,7 +56,7 @@ impl Repository {
         &self.root
     }
 
-    /// The URL of its remote, without a password; its own path if it has none.
+    /// The URL of its remote, without what may be a secret; its own path if it has none.
     pub(super) fn remote(&self) -> String {
         let remote = self
             .inner
@@ -65,6 +65,11 @@ impl Repository {
         let url = remote.and_then(|remote| {
             let mut url = remote.url(gix::remote::Direction::Fetch)?.clone();
             url.set_password(None);
+            // Many services take a token in its place. Over SSH it is a user, who
+            // is no secret and without whom the URL leads nowhere.
+            if url.scheme != gix::url::Scheme::Ssh {
+                url.set_user(None);
+            }
             Some(url.to_bstring().to_string())
         });
         url.unwrap_or_else(|| self.root.display().to_string())
@@ -200,13 +205,13 @@ impl Found<'_> {
             .clone()
             .into_arc()
             .map_err(SourceError::io("could not open", repository.git_dir()))?;
+        // It is opened anew, and forgets this.
+        objects.ignore_replacements = true;
         let outcome = gix::worktree::state::checkout(
             &mut index,
             to,
             objects,
             &gix::progress::Discard,
-        // It is opened anew, and forgets this.
-        objects.ignore_replacements = true;
             &gix::progress::Discard,
             &AtomicBool::new(false),
             options,
@@ -225,11 +230,6 @@ impl Found<'_> {
         }
         Ok(())
     }
-}
-
-/// Whether a path is a directory or below it; everything is below the root, `""`.
-fn is_within(path: &str, directory: &str) -> bool {
-    directory.is_empty()
 
     /// How files are written. The commit as it is: what this machine's or this
     /// clone's git is configured to make of it is not what was reviewed, and its
@@ -247,6 +247,11 @@ fn is_within(path: &str, directory: &str) -> bool {
         options.attributes = Attributes::new(none, None, Source::IdMapping, known);
         Ok(options)
     }
+}
+
+/// Whether a path is a directory or below it; everything is below the root, `""`.
+fn is_within(path: &str, directory: &str) -> bool {
+    directory.is_empty()
         || path
             .strip_prefix(directory)
             .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))

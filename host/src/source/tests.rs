@@ -150,7 +150,7 @@ async fn a_filter_of_this_machine_is_not_run_on_what_is_checked_out() {
 }
 
 #[tokio::test]
-async fn the_application_stays_the_same_for_its_remote_and_path_and_no_password_is_kept() {
+async fn the_application_stays_the_same_for_its_remote_and_path_and_no_secret_is_kept() {
     let place = Place::repository();
     place.commit("Only");
     place.git(&[
@@ -160,18 +160,23 @@ async fn the_application_stays_the_same_for_its_remote_and_path_and_no_password_
         "https://ada:secret@example.com/shop.git",
     ]);
     let fetched = place.fetch(Some("HEAD")).await.unwrap();
-    assert_eq!(fetched.remote, "https://ada@example.com/shop.git");
+    assert_eq!(fetched.remote, "https://example.com/shop.git");
     let elsewhere = Place::repository();
     elsewhere.commit("Another");
     elsewhere.git(&[
         "remote",
         "add",
         "origin",
-        "https://ada:other@example.com/shop.git",
+        "https://token@example.com/shop.git",
     ]);
     let same = elsewhere.fetch(Some("HEAD")).await.unwrap();
     assert_eq!(same.application, fetched.application);
 }
+    // Over SSH the user is a part of the way there.
+    for remote in ["git@example.com:shop.git", "ssh://git@example.com/shop.git"] {
+        elsewhere.git(&["remote", "set-url", "origin", remote]);
+        assert_eq!(elsewhere.fetch(Some("HEAD")).await.unwrap().remote, remote);
+    }
 
 #[tokio::test]
 async fn a_commit_that_is_not_there_and_a_file_that_is_not_in_it_are_told() {
