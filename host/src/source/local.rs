@@ -58,7 +58,14 @@ impl LocalSources {
             .as_ref()
             .map_or(directory.as_path(), Repository::root)
             .to_owned();
-        let path = slashes(below(&root, &file)?);
+        let path = below(&root, &file)?;
+        if path.to_str().is_none() {
+            return Err(SourceError::Invalid(format!(
+                "{}: the path of an application file must be UTF-8: rename it",
+                wanted.file.display()
+            )));
+        }
+        let path = slashes(path);
         let remote = repository
             .as_ref()
             .map_or_else(|| root.display().to_string(), Repository::remote);
@@ -117,6 +124,7 @@ impl LocalSources {
             commit,
             config,
             tree,
+            hold,
         })
     }
 
@@ -124,7 +132,6 @@ impl LocalSources {
     /// to where they would lie in a checkout of the whole.
     fn snapshot(
         &self,
-            hold,
         root: &Path,
         directory: &Path,
         to: &Path,
@@ -185,7 +192,6 @@ impl Sources for LocalSources {
                 if !keep.iter().any(|commit| *commit == name) {
                     remove(&path, lock)?;
                 }
-                fs::remove_dir_all(&path).map_err(SourceError::io("could not remove", &path))?;
             }
             Ok(())
         })
@@ -193,12 +199,6 @@ impl Sources for LocalSources {
     }
 }
 
-async fn blocking<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, SourceError> + Send + 'static,
-) -> Result<T, SourceError> {
-    tokio::task::spawn_blocking(work)
-        .await
-        .unwrap_or_else(|error| {
 /// Keeps all trees below a directory of sources from being removed, until what it
 /// gives is dropped. None if there is no such directory. Blocks until a removal
 /// that is under way is over.
@@ -264,6 +264,12 @@ fn remove(tree: &Path, lock: Unheld) -> Result<(), SourceError> {
     removed.map_err(SourceError::io("could not remove", &aside))
 }
 
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, SourceError> + Send + 'static,
+) -> Result<T, SourceError> {
+    tokio::task::spawn_blocking(work)
+        .await
+        .unwrap_or_else(|error| {
             Err(SourceError::Invalid(format!(
                 "reading files broke off: {error}"
             )))

@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 use walkdir::WalkDir;
 
 use super::SourceError;
-use super::tree::{below, fill, is_executable, open, read_link, slashes, walk_error};
+use super::tree::{below, fill, is_executable, open, read_link, walk_error};
 
 /// The digest of a tree: of each entry its path, kind, executable bit and
 /// content. Times and owners don't count, so the same files give the same digest
@@ -20,7 +20,8 @@ pub(super) fn digest(root: &Path) -> Result<String, SourceError> {
         let kind = entry.file_type();
         // Every part is preceded by its length, so that no two trees can be
         // written as the same bytes.
-        field(&mut hash, slashes(below(root, path)?).as_bytes());
+        // As bytes: not every name is a text.
+        field(&mut hash, below(root, path)?.as_os_str().as_encoded_bytes());
         if kind.is_dir() {
             field(&mut hash, b"directory");
         } else if kind.is_symlink() {

@@ -1,6 +1,7 @@
 //! What sources promise, tried on repositories that git itself made.
 
-use std::fs::{self, File};
+use std::ffi::OsStr;
+use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -171,12 +172,12 @@ async fn the_application_stays_the_same_for_its_remote_and_path_and_no_secret_is
     ]);
     let same = elsewhere.fetch(Some("HEAD")).await.unwrap();
     assert_eq!(same.application, fetched.application);
-}
     // Over SSH the user is a part of the way there.
     for remote in ["git@example.com:shop.git", "ssh://git@example.com/shop.git"] {
         elsewhere.git(&["remote", "set-url", "origin", remote]);
         assert_eq!(elsewhere.fetch(Some("HEAD")).await.unwrap().remote, remote);
     }
+}
 
 #[tokio::test]
 async fn a_commit_that_is_not_there_and_a_file_that_is_not_in_it_are_told() {
@@ -302,4 +303,15 @@ fn what_changed_is_told_by_content_not_by_time() {
         changed,
         ["dir/edited", "link", "only-in-new", "only-in-old"]
     );
+}
+
+#[tokio::test]
+async fn names_that_are_no_texts_tell_two_directories_apart() {
+    use std::os::unix::ffi::OsStrExt;
+    let hash = async |name: &[u8]| {
+        let place = Place::new();
+        fs::write(place.path("files/site").join(OsStr::from_bytes(name)), "x").unwrap();
+        place.fetch(None).await.unwrap().commit.hash
+    };
+    assert_ne!(hash(b"a\xfe").await, hash(b"a\xff").await);
 }

@@ -200,6 +200,15 @@ impl Application {
     /// # Errors
     /// All problems of the file.
     pub fn load(path: &Path, declares: DeclaresKey<'_>) -> Result<Checked<Self>, Diagnostics> {
+        if path.to_str().is_none() {
+            let name = path.display().to_string();
+            return Err(Diagnostics::from(Diagnostic::of_file(
+                Severity::Error,
+                name,
+                "the path of this file is not UTF-8, and can be kept nowhere",
+                "rename it",
+            )));
+        }
         let source = Source::load(path)?;
         let directory = std::path::absolute(path)
             .ok()
