@@ -6,6 +6,7 @@ use rusqlite::Connection;
 use stagewright_tests::{Ended, Project};
 
 use super::one_error;
+use crate::{id, texts};
 
 /// A state file with a deployment in it.
 fn used() -> Project {
@@ -100,4 +101,57 @@ fn checking_files_alone_needs_neither_state_nor_plugins() {
         .exits(0)
         .says("app.yaml: ok");
     assert!(!project.path(".stagewright").exists());
+}
+
+#[test]
+fn a_deployment_that_can_not_be_read_hides_no_other_and_is_named() {
+    let project = used();
+    let damaged = id(&project.newest()).to_owned();
+    let database = Connection::open(project.path("state.db")).unwrap();
+    project.run(&["cancel", &damaged]).exits(0);
+    project.run(&["run", "app.yaml", "--detach"]).exits(5);
+    let fine = id(&project.newest()).to_owned();
+    database
+        .execute(
+            "UPDATE deployments SET head = '{' WHERE id = ?1",
+            [&damaged],
+        )
+        .unwrap();
+    let listed = project.run(&["--output", "json", "deployments"]).exits(0);
+    assert_eq!(texts(&listed.json(), "id"), [&fine]);
+    listed
+        .complains(&damaged)
+        .complains("the stored deployment can't be read");
+    project
+        .run(&["show", &damaged])
+        .exits(4)
+        .complains(&damaged)
+        .complains("can't be read");
+}
+
+#[test]
+fn a_state_file_that_is_named_as_a_directory_is_refused_and_none_is_made() {
+    let project = Project::with(&["wait"]);
+    project.write("stagewright.yaml", "stateFile: state/\n");
+    one_error(project.run(&["deployments"]), 4)
+        .complains("state/ is a directory: name a file for the state, such as");
+    assert!(!project.path("state").exists());
+}
+
+#[test]
+fn a_file_in_the_place_of_the_directory_beside_the_state_is_named() {
+    let project = used();
+    fs::remove_dir_all(project.path("state.db-files")).unwrap();
+    project.write("state.db-files", "mine");
+    one_error(project.run(&["deployments"]), 4)
+        .complains("state.db-files is a file, where the state needs a directory: move it away");
+    assert_eq!(project.read("state.db-files"), "mine");
+}
+
+#[test]
+fn a_file_with_the_version_of_nobody_is_refused_with_that_version() {
+    let project = used();
+    let database = Connection::open(project.path("state.db")).unwrap();
+    database.pragma_update(None, "user_version", -5).unwrap();
+    refused(&project).complains("version -5");
 }

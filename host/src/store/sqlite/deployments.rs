@@ -60,7 +60,8 @@ pub(super) fn find(
     Ok(ids.collect::<Result<_, _>>()?)
 }
 
-/// The deployments that pass a filter, the last stored first. Each combination
+/// The deployments that pass a filter, the last stored first. What is stored so
+/// that it can't be read is left out, with a warning. Each combination
 /// of an application and a status is looked up on its own, in an index that has
 /// its rows in order, so that none reads more than `limit` rows of it.
 pub(super) fn list(connection: &Connection, filter: &Filter) -> Result<Vec<Deployment>, Fault> {
@@ -107,10 +108,25 @@ pub(super) fn list(connection: &Connection, filter: &Filter) -> Result<Vec<Deplo
     numbers.sort_unstable_by(|a, b| b.cmp(a));
     numbers.dedup();
     numbers.truncate(filter.limit);
-    numbers
-        .into_iter()
-        .map(|number| load_row(connection, number))
-        .collect()
+    let mut all = Vec::new();
+    for number in numbers {
+        match load_row(connection, number) {
+            Ok(deployment) => all.push(deployment),
+            // One that can't be read must not hide the others.
+            Err(Fault::Unreadable(why)) => {
+                let id = id_of(connection, number)?;
+                tracing::warn!("deployment {id} is left out of the list: {why}");
+            }
+            Err(fault) => return Err(fault),
+        }
+    }
+    Ok(all)
+}
+
+fn id_of(connection: &Connection, number: i64) -> Result<String, Fault> {
+    Ok(connection
+        .prepare_cached("SELECT id FROM deployments WHERE number = ?1")?
+        .query_row([number], |row| row.get(0))?)
 }
 
 /// The source that an application last deployed with success.

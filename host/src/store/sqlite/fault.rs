@@ -18,6 +18,8 @@ pub(super) enum Fault {
     Stale,
     /// SQLite refused or failed.
     Sql(Arc<rusqlite::Error>),
+    /// What is stored can't be read.
+    Unreadable(String),
     /// What was asked for, or what is stored, makes no sense.
     Other(String),
 }
@@ -31,7 +33,7 @@ impl From<rusqlite::Error> for Fault {
 impl Fault {
     /// Stored JSON that can't be read.
     pub(super) fn unreadable(what: &str, error: &serde_json::Error) -> Self {
-        Self::Other(format!("the stored {what} can't be read: {error}"))
+        Self::Unreadable(format!("the stored {what} can't be read: {error}"))
     }
 
     /// Whether another connection has the lock that was wanted.
@@ -80,7 +82,7 @@ impl fmt::Display for Cause {
         let error = match &self.0 {
             Fault::Conflict => return write!(f, "{}", StoreError::Conflict),
             Fault::Stale => return write!(f, "{}", StoreError::Stale),
-            Fault::Other(text) => return f.write_str(text),
+            Fault::Unreadable(text) | Fault::Other(text) => return f.write_str(text),
             Fault::Sql(error) => error,
         };
         match self.0.code() {

@@ -30,6 +30,7 @@ mod tests;
 mod work;
 mod writer;
 
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 use std::thread;
@@ -86,11 +87,20 @@ impl SqliteStore {
         let connection = open::writing(path, patience)?;
         let file: Arc<Path> = Arc::from(path.as_path());
         let directory = files_directory(path).join("hosts");
-        let beside = |error| {
-            StoreError::Open(format!(
-                "the directory {} can't be used: {error}; give this user the right to write it",
-                directory.display()
-            ))
+        let beside = |error: io::Error| {
+            let beside = files_directory(path);
+            StoreError::Open(if beside.is_dir() || !beside.exists() {
+                format!(
+                    "the directory {} can't be used: {error}; give this user the right to write it",
+                    directory.display()
+                )
+            } else {
+                format!(
+                    "{} is a file, where the state needs a directory: move it away, or name \
+                     another file for the state",
+                    beside.display()
+                )
+            })
         };
         let hosts = Arc::new(Hosts::join(directory.clone()).map_err(beside)?);
         let needed = work::owners(&connection).map_err(|fault| fault.opening(path))?;

@@ -95,7 +95,8 @@ pub fn files_directory(path: &Path) -> PathBuf {
 /// Makes the directories above, and looks at what is there.
 fn prepare(path: &Path) -> Result<(), StoreError> {
     let shown = path.display();
-    if path.is_dir() {
+    let names_a_directory = path.as_os_str().as_encoded_bytes().ends_with(b"/");
+    if names_a_directory || path.is_dir() {
         return Err(StoreError::Open(format!(
             "{shown} is a directory: name a file for the state, such as {}",
             path.join("state.db").display()

@@ -125,7 +125,7 @@ CREATE INDEX deployments_finished ON deployments (application, number) WHERE NOT
 pub(super) fn migrate(connection: &mut Connection, path: &Path) -> Result<(), StoreError> {
     let failed = |error| Fault::from(error).opening(path);
     check(connection, path)?;
-    if version(connection).map_err(failed)? == VERSION {
+    if version(connection).map_err(failed)? == VERSION as i64 {
         return Ok(());
     }
     // Another process may be doing the same: whoever waited for the other one
@@ -135,7 +135,9 @@ pub(super) fn migrate(connection: &mut Connection, path: &Path) -> Result<(), St
         .map_err(failed)?;
     check(&transaction, path)?;
     let from = version(&transaction).map_err(failed)?;
-    for step in &STEPS[from.min(VERSION)..] {
+    // What was checked is neither negative nor beyond the last step.
+    let from = usize::try_from(from).unwrap_or(VERSION).min(VERSION);
+    for step in &STEPS[from..] {
         transaction.execute_batch(step).map_err(failed)?;
     }
     transaction
@@ -162,7 +164,13 @@ pub(super) fn check(connection: &Connection, path: &Path) -> Result<(), StoreErr
              is then made"
         )));
     }
-    if version > VERSION {
+    if version < 0 {
+        return Err(StoreError::Open(format!(
+            "{path} has a schema of version {version}, which no stagewright writes: restore it from \
+             a backup, or name another file"
+        )));
+    }
+    if version > VERSION as i64 {
         return Err(StoreError::Open(format!(
             "{path} was written by a newer stagewright (its schema is version {version}, this \
              program knows up to {VERSION}): use that version or a newer one, or name another file"
@@ -171,10 +179,8 @@ pub(super) fn check(connection: &Connection, path: &Path) -> Result<(), StoreErr
     Ok(())
 }
 
-fn version(connection: &Connection) -> rusqlite::Result<usize> {
-    let version: i64 = pragma(connection, "user_version")?;
-    // A negative one is nobody's; it counts as newer than anything.
-    Ok(usize::try_from(version).unwrap_or(usize::MAX))
+fn version(connection: &Connection) -> rusqlite::Result<i64> {
+    pragma(connection, "user_version")
 }
 
 pub(super) fn pragma<T: rusqlite::types::FromSql>(
