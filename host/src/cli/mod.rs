@@ -20,7 +20,9 @@ mod work;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use clap::builder::{OsStringValueParser, TypedValueParser as _};
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use tracing_subscriber::EnvFilter;
 
 use crate::definition::{Diagnostics, HostConfig};
 use crate::model::{CommandKind, Strategy};
@@ -36,7 +38,13 @@ use output::Output;
 struct Cli {
     /// The host's configuration. Without it, `stagewright.yaml` in this directory
     /// is used, or the defaults if there is none.
-    #[arg(long, global = true, value_name = "FILE", env = "STAGEWRIGHT_CONFIG")]
+    #[arg(
+        long,
+        global = true,
+        value_name = "FILE",
+        env = CONFIG_VARIABLE,
+        value_parser = OsStringValueParser::new().map(PathBuf::from)
+    )]
     config: Option<PathBuf>,
 
     /// How to print.
@@ -50,6 +58,9 @@ struct Cli {
     #[command(subcommand)]
     command: Command,
 }
+
+/// Names the configuration where `--config` does not.
+const CONFIG_VARIABLE: &str = "STAGEWRIGHT_CONFIG";
 
 const EXIT_CODES: &str = "Exit codes: 0 success, 1 the deployment failed, 2 bad input, \
                           3 cancelled, 4 the host itself failed, 5 left unfinished";
@@ -284,7 +295,19 @@ impl From<Exit> for ExitCode {
 /// Runs the program with the arguments of the process.
 pub fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
-        Ok(cli) => cli,
+        Ok(mut cli) => {
+            // A variable that is set to nothing counts as not set.
+            let unset = std::env::var_os(CONFIG_VARIABLE).is_some_and(|file| file.is_empty());
+            if unset
+                && cli
+                    .config
+                    .as_ref()
+                    .is_some_and(|file| file.as_os_str().is_empty())
+            {
+                cli.config = None;
+            }
+            cli
+        }
         Err(error) => {
             let printed = error.print();
             if error.use_stderr() {
@@ -300,10 +323,7 @@ pub fn main() -> ExitCode {
     };
     let output = Output::new(cli.output, cli.color, cli.config.as_deref());
     tracing_subscriber::fmt()
-        .with_env_filter(
-            tracing_subscriber::EnvFilter::try_from_env("STAGEWRIGHT_LOG")
-                .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("warn")),
-        )
+        .with_env_filter(log_filter(&output))
         .with_writer(std::io::stderr)
         .with_ansi(output.colours_errors())
         .init();
@@ -326,6 +346,22 @@ pub fn main() -> ExitCode {
         exit_of(&error)
     });
     output.exit(exit).into()
+}
+
+/// What of the host's own log is shown.
+fn log_filter(output: &Output) -> EnvFilter {
+    const VARIABLE: &str = "STAGEWRIGHT_LOG";
+    let usual = || EnvFilter::new("warn");
+    let Some(wanted) = std::env::var_os(VARIABLE).filter(|wanted| !wanted.is_empty()) else {
+        return usual();
+    };
+    let wanted = wanted.to_string_lossy();
+    EnvFilter::try_new(&wanted).unwrap_or_else(|error| {
+        output.warning(&format!(
+            "{VARIABLE} is `{wanted}`, which says nothing: {error}; `warn` is taken for it"
+        ));
+        usual()
+    })
 }
 
 async fn run(cli: &Cli, output: &Output) -> Result<Exit, Error> {
@@ -382,7 +418,8 @@ fn read_config(path: Option<&std::path::Path>, output: &Output) -> Result<HostCo
     let default = std::path::Path::new("stagewright.yaml");
     let path = match path {
         Some(path) => path,
-        None if default.exists() => default,
+        // A link that leads nowhere was meant to be one.
+        None if default.is_symlink() || default.exists() => default,
         None => return Ok(HostConfig::in_directory(std::path::Path::new(""))),
     };
     let checked = HostConfig::load(path)?;

@@ -42,6 +42,10 @@ impl Source {
             ))
         };
         let unreadable = |error: &io::Error| match error.kind() {
+            io::ErrorKind::NotFound if path.is_symlink() => refuse(
+                "this is a link to something that is not there".into(),
+                "put right what it leads to, or remove it".into(),
+            ),
             io::ErrorKind::NotFound => refuse(
                 "there is no such file".into(),
                 "check the path; it is taken from the directory you are in".into(),

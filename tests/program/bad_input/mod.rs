@@ -5,6 +5,7 @@
 mod application_file;
 mod plugins_directory;
 mod state_file;
+mod surroundings;
 
 use stagewright_tests::Ended;
 
