@@ -24,8 +24,8 @@ mod skipping;
 mod skipping_by_hand;
 mod story;
 mod time_limits;
-
 mod working;
+
 use serde_json::Value;
 
 /// The texts under a key of each object of a list.
