@@ -240,9 +240,7 @@ fn no_colour_of_a_script_or_a_file_passes_where_no_colour_is_wanted() {
         let check = check.exits(2);
         assert!(!check.stderr.contains("\u{1b}[31mkey"), "{check}");
         assert!(!check.stderr.contains("\u{1b}[31mfile"), "{check}");
-        check
-            .complains("unknown key `a")
-            .complains("kept out: of");
+        check.complains("unknown key `a").complains("kept out: of");
     }
     fs::remove_file(project.path("plugins/of\u{1b}[31mfile.wasm")).unwrap();
     let missing = "no\u{1b}[31mwhere.yaml";

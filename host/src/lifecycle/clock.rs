@@ -4,7 +4,9 @@
 
 use std::time::Duration;
 
-use crate::model::{Deployment, DeploymentStatus, RollbackStatus, Stage, StageStatus, Timestamp, format_duration};
+use crate::model::{
+    Deployment, DeploymentStatus, RollbackStatus, Stage, StageStatus, Timestamp, format_duration,
+};
 
 /// How long a stage's turn may take when the file does not say.
 pub const DEFAULT_STAGE_TIMEOUT: Duration = Duration::from_secs(6 * 60 * 60);

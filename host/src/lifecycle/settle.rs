@@ -5,8 +5,8 @@ use crate::model::{Deployment, DeploymentStatus, Ending, Stage, StageStatus, Tim
 
 use super::cancel::has_command;
 use super::clock::{
-    DEFAULT_DEPLOYMENT_TIMEOUT, DEFAULT_STAGE_TIMEOUT, count_active_time, deployment_deadline, written,
-    stage_deadline,
+    DEFAULT_DEPLOYMENT_TIMEOUT, DEFAULT_STAGE_TIMEOUT, count_active_time, deployment_deadline,
+    stage_deadline, written,
 };
 use super::rollback;
 
