@@ -73,10 +73,7 @@ fn a_deployment_that_used_up_its_default_time_is_told_so_and_begins_nothing_more
     let d = end(&d, "A", TurnEnd::Succeeded, at(5 * hour));
     let d = begin(&d, "B", at(5 * hour));
     let by_its_host = end(&d, "B", TurnEnd::TimedOut, at(6 * hour));
-    assert_eq!(
-        by_its_host.reason,
-        "timed out: the deployment may take 21600s"
-    );
+    assert_eq!(by_its_host.reason, "timed out: the deployment may take 6h");
     assert_eq!(
         stage(&by_its_host, "B").reason,
         "the deployment had timed out"
