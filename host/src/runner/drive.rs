@@ -225,7 +225,7 @@ impl Runner {
     pub(crate) async fn prune_sources(&self, application: &ApplicationId) {
         let in_use = async {
             let commits = self.store.revisions_in_use(application).await;
-            commits.map_err(|error| Box::from(error))
+            commits.map_err(Box::from)
         };
         if let Err(error) = self.sources.prune(application, Box::pin(in_use)).await {
             tracing::warn!(%error, "old sources could not be removed");
