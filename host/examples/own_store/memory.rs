@@ -522,8 +522,8 @@ impl Store for MemoryStore {
             let unfinished = |row: &&Row| !row.deployment.status.is_final();
             let rows = tables.deployments.iter().filter(unfinished);
             let deployments: Vec<&Deployment> = rows.map(|row| &row.deployment).collect();
-            let planning = |d: &&Deployment| d.status == DeploymentStatus::Planning;
-            if deployments.iter().any(|deployment| planning(&deployment)) {
+            let mut statuses = deployments.iter().map(|deployment| deployment.status);
+            if statuses.any(|status| status == DeploymentStatus::Planning) {
                 return Ok(());
             }
             let pins = deployments.iter().flat_map(|d| &d.plugins);

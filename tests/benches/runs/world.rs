@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use serde_json::{Value, json};
 use stagewright::definition::{Built, BuiltStage, HostConfig};
 use stagewright::model::{ApplicationId, Commit, Plugin, Timestamp};
-use stagewright::source::{Fetched, SourceError, Sources, Wanted};
+use stagewright::source::{Fetched, Hold, InUse, SourceError, Sources, Wanted};
 use stagewright::store::SqliteStore;
 use stagewright::{Host, Request};
 use tempfile::TempDir;
@@ -83,6 +83,7 @@ impl Sources for OneTree {
             },
             config: wanted.config.clone().unwrap_or_default().into_bytes(),
             tree: self.0.clone(),
+            hold: Hold::default(),
         })
     }
 
@@ -90,7 +91,7 @@ impl Sources for OneTree {
         Ok(self.0.clone())
     }
 
-    async fn prune(&self, _: &ApplicationId, _: &[String]) -> Result<(), SourceError> {
+    async fn prune(&self, _: &ApplicationId, _: InUse<'_>) -> Result<(), SourceError> {
         Ok(())
     }
 }

@@ -344,7 +344,7 @@ pub(in crate::store) async fn old_deployments_and_logs_are_removed_and_nothing_t
         let new = deployment(id, application);
         store.create(&new).await.unwrap();
         store
-            .log_append(&key(id), &[line.clone()], None)
+            .log_append(&key(id), std::slice::from_ref(&line), None)
             .await
             .unwrap();
         let owner = StateOwner::Deployment(id.into(), "p".into());

@@ -196,7 +196,7 @@ async fn a_file_of_each_earlier_version_becomes_one_of_this_with_all_that_it_had
         assert_eq!(wait.after_command, None);
         // It goes on: it is due at its time, and takes what later versions know.
         let due = store.due(Timestamp(1_796_107_223_471), 10).await.unwrap();
-        assert_eq!(due, [waits.id.clone()]);
+        assert_eq!(due, std::slice::from_ref(&waits.id));
         let cancel = Event::Cancelled {
             by: Some("ann".to_owned()),
             why: String::new(),
@@ -208,7 +208,8 @@ async fn a_file_of_each_earlier_version_becomes_one_of_this_with_all_that_it_had
             until: Timestamp(u64::MAX),
         };
         store.apply(&change, &holder).await.unwrap();
-        assert_eq!(store.cancelling().await.unwrap(), [waits.id.clone()]);
+        let cancelling = store.cancelling().await.unwrap();
+        assert_eq!(cancelling, std::slice::from_ref(&waits.id));
         // And with its logs, its events and what it has pinned.
         let log = LogKey {
             deployment: first.id.clone(),
