@@ -11,7 +11,7 @@ use tokio::sync::Mutex;
 use crate::definition::{self, Access, HostConfig, Located, PluginConfig, Source, Span};
 use crate::error::Error;
 use crate::model::{Capability, Digest, Manifest, PinnedPlugin, Plugin, PluginKey};
-use crate::plugins::{DirectorySettings, PluginEntry, Registered, Registry};
+use crate::plugins::{DirectoryError, DirectorySettings, PluginEntry, Registered, Registry};
 use crate::runner::providers::{Provider, Providers};
 use crate::sandbox::{self, GrantedDirectory, Grants, Sandbox, SandboxSettings};
 use crate::store::Store;
@@ -92,7 +92,7 @@ impl Fleet {
         match registry.add_directory(&sandbox, &directory).await {
             Ok(()) => {}
             // An embedder's own plugins need no directory.
-            Err(_) if !native.is_empty() && !directory.path.exists() => {}
+            Err(DirectoryError::Missing(_) | DirectoryError::Empty(_)) if !native.is_empty() => {}
             Err(error) => return Err(Error::Plugins(error.to_string())),
         }
         let settings = config

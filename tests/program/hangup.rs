@@ -79,6 +79,9 @@ fn how_to_go_on_names_the_configuration_that_the_deployment_is_under() {
             .run(&["--config", config, "show", id])
             .exits(0)
             .says(&format!("its planning by a host: `{command} work`"));
+        // Else the next one would wait for it.
+        let cancel = ["--config", config, "cancel", id, "--by", "ann"];
+        project.run(&cancel).exits(0);
     }
     // It is where that says, and nowhere else.
     project

@@ -223,10 +223,12 @@ impl Store for MemoryStore {
                 return Err(StoreError::Conflict);
             }
             let named = |place: &usize| change.stages.contains(place);
-            if (old.stages.len()..new.stages.len()).any(|place| !named(&place)) {
+            let mut added = old.stages.len()..new.stages.len();
+            let beyond = change.stages.iter().any(|place| *place >= new.stages.len());
+            if beyond || added.any(|place| !named(&place)) {
                 return Err(StoreError::Failed {
                     doing: format!("storing a change of {}", new.id),
-                    source: "it has a new stage that it does not name".into(),
+                    source: "the stages that it names are not those that are new".into(),
                 });
             }
             let mut stored = new.clone();
