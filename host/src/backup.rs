@@ -12,8 +12,16 @@ use crate::store::{Store, files_directory};
 /// Copies the state to a new directory. Trees are copied after the database, and
 /// none is removed meanwhile: so all that the copy of the database names are
 /// there.
+///
+/// A copy that did not come to its end is removed.
 pub(crate) async fn backup(store: &dyn Store, state: &Path, to: &Path) -> Result<(), Error> {
     let shown = to.display();
+    let whole = std::path::absolute(to).unwrap_or_else(|_| to.to_owned());
+    if whole.starts_with(files_directory(state)) {
+        return Err(Error::Input(format!(
+            "{shown} lies among the state's own files: name a directory elsewhere for the backup"
+        )));
+    }
     tokio::fs::create_dir(to)
         .await
         .map_err(|error| match error.kind() {
@@ -22,6 +30,16 @@ pub(crate) async fn backup(store: &dyn Store, state: &Path, to: &Path) -> Result
             )),
             _ => Error::Input(format!("the backup can't be written to {shown}: {error}")),
         })?;
+    let done = fill(store, state, to).await;
+    if done.is_err()
+        && let Err(error) = tokio::fs::remove_dir_all(to).await
+    {
+        tracing::warn!(path = %shown, %error, "an unfinished backup could not be removed");
+    }
+    done
+}
+
+async fn fill(store: &dyn Store, state: &Path, to: &Path) -> Result<(), Error> {
     let copy = to.join(state.file_name().unwrap_or("state.db".as_ref()));
     let sources = files_directory(state).join("sources");
     let paused = tokio::task::spawn_blocking(move || pause_pruning(&sources)).await;

@@ -44,6 +44,44 @@ fn a_copy_never_replaces_what_is_there() {
 }
 
 #[test]
+fn a_copy_is_not_put_among_the_states_own_files_and_one_that_fails_leaves_nothing() {
+    let project = Project::with(&["wait"]);
+    project.pipeline("- { name: WAIT, with: { duration: 1ms } }\n");
+    project.run(&["run", "app.yaml", "--detach"]).exits(5);
+    project
+        .run(&["backup", ".stagewright/state.db-files/sources/copy"])
+        .exits(2)
+        .complains("lies among the state's own files");
+    // What can't be copied: a tree that is no tree.
+    let applications = project.path(".stagewright/state.db-files/sources");
+    let application = fs::read_dir(&applications)
+        .unwrap()
+        .next()
+        .unwrap()
+        .unwrap();
+    let tree = fs::read_dir(application.path())
+        .unwrap()
+        .next()
+        .unwrap()
+        .unwrap();
+    std::os::unix::net::UnixListener::bind(tree.path().join("socket")).unwrap();
+    let failed = project.run(&["backup", "copy"]);
+    assert_ne!(failed.code, Some(0), "{failed} should fail");
+    assert!(!project.path("copy").exists());
+}
+
+#[test]
+fn processes_that_open_a_state_file_that_is_not_there_yet_make_it_once() {
+    for _ in 0..5 {
+        let project = Project::with(&["wait"]);
+        let all = [(); 4].map(|()| project.start(&["deployments"]));
+        for one in all {
+            one.end().exits(0).says("no deployments");
+        }
+    }
+}
+
+#[test]
 fn only_the_newest_deployments_and_logs_are_kept_and_nothing_that_is_not_at_its_end() {
     let project = Project::with(&["script"]);
     project.write(

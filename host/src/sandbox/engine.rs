@@ -5,6 +5,7 @@
 //! but the same. More calls than fit wait for a free place rather than fail.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
@@ -17,8 +18,12 @@ use wasmtime::{
 use super::SandboxError;
 
 /// How often guest code is asked to give way, so that a call in a busy loop can
-/// be dropped.
-const TICK: Duration = Duration::from_millis(10);
+/// be dropped, and several of them do not keep the host's own tasks waiting: each
+/// has to wait for a turn of every one that is busy.
+const TICK: Duration = Duration::from_millis(1);
+
+/// How often it is looked whether there is any guest code.
+const IDLE_TICK: Duration = Duration::from_millis(10);
 
 /// Core instances that a component takes from the pool: 3 when written in Rust,
 /// 4 in JavaScript, 14 in Python. An average, since all kinds share the pool.
@@ -42,6 +47,8 @@ pub(super) struct Runtime {
     places: Semaphore,
     total: usize,
     freed: Notify,
+    /// How many calls have a place.
+    calls: Arc<AtomicUsize>,
 }
 
 /// A place for one call; free again when it is dropped.
@@ -52,6 +59,7 @@ pub(super) struct Place<'a> {
 
 impl Drop for Place<'_> {
     fn drop(&mut self) {
+        self.runtime.calls.fetch_sub(1, Ordering::Relaxed);
         self.runtime.freed.notify_waiters();
     }
 }
@@ -72,13 +80,16 @@ impl Runtime {
                     .map_err(|error| SandboxError::Engine(format!("{error:#}")))?
             }
         };
-        start_ticker(engine.weak()).map_err(|error| SandboxError::Engine(error.to_string()))?;
+        let calls = Arc::new(AtomicUsize::new(0));
+        start_ticker(engine.weak(), calls.clone())
+            .map_err(|error| SandboxError::Engine(error.to_string()))?;
         let total = usize::try_from(instances).unwrap_or(Semaphore::MAX_PERMITS);
         Ok(Self {
             engine,
             places: Semaphore::new(total),
             total,
             freed: Notify::new(),
+            calls,
         })
     }
 
@@ -89,6 +100,7 @@ impl Runtime {
             .acquire()
             .await
             .expect("the semaphore is never closed");
+        self.calls.fetch_add(1, Ordering::Relaxed);
         Place {
             runtime: self,
             _permit: permit,
@@ -150,12 +162,13 @@ fn config(pool: Option<PoolingAllocationConfig>) -> Config {
 
 /// Moves the engine's epoch on for as long as the engine lives. A thread of its
 /// own, so that no busy runtime delays it; a late tick is one tick, never several.
-fn start_ticker(engine: EngineWeak) -> std::io::Result<()> {
+fn start_ticker(engine: EngineWeak, calls: Arc<AtomicUsize>) -> std::io::Result<()> {
     thread::Builder::new()
         .name("sandbox-ticker".to_owned())
         .spawn(move || {
             loop {
-                thread::sleep(TICK);
+                let busy = calls.load(Ordering::Relaxed) > 0;
+                thread::sleep(if busy { TICK } else { IDLE_TICK });
                 match engine.upgrade() {
                     Some(engine) => engine.increment_epoch(),
                     None => break,

@@ -152,6 +152,12 @@ pub(super) fn migrate(connection: &mut Connection, path: &Path) -> Result<(), St
 pub(super) fn check(connection: &Connection, path: &Path) -> Result<(), StoreError> {
     let failed = |error| Fault::from(error).opening(path);
     let path = path.display();
+    // All as of one moment: another process may be making the file.
+    let alone = connection.is_autocommit();
+    let _moment = alone
+        .then(|| connection.unchecked_transaction())
+        .transpose()
+        .map_err(failed)?;
     let application: i32 = pragma(connection, "application_id").map_err(failed)?;
     let version = version(connection).map_err(failed)?;
     let tables: i64 = connection
