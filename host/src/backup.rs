@@ -16,6 +16,11 @@ use crate::store::{Store, files_directory};
 /// A copy that did not come to its end is removed.
 pub(crate) async fn backup(store: &dyn Store, state: &Path, to: &Path) -> Result<(), Error> {
     let shown = to.display();
+    if to.to_str().is_none() {
+        return Err(Error::Input(format!(
+            "{shown} is no text: give the backup a directory whose name is"
+        )));
+    }
     let whole = std::path::absolute(to).unwrap_or_else(|_| to.to_owned());
     if whole.starts_with(files_directory(state)) {
         return Err(Error::Input(format!(

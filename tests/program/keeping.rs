@@ -1,6 +1,7 @@
 //! What is kept, and for how long: copies of the state, and old deployments.
 
 use std::fs;
+use std::process::Command;
 
 use serde_json::Value;
 use stagewright_tests::Project;
@@ -64,7 +65,10 @@ fn a_copy_is_not_put_among_the_states_own_files_and_one_that_fails_leaves_nothin
         .next()
         .unwrap()
         .unwrap();
-    std::os::unix::net::UnixListener::bind(tree.path().join("socket")).unwrap();
+    let made = Command::new("mkfifo")
+        .arg(tree.path().join("pipe"))
+        .status();
+    assert!(made.unwrap().success());
     let failed = project.run(&["backup", "copy"]);
     assert_ne!(failed.code, Some(0), "{failed} should fail");
     assert!(!project.path("copy").exists());

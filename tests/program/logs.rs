@@ -223,3 +223,20 @@ fn each_piece_of_a_line_that_is_too_long_is_marked_but_the_first() {
     assert_eq!(format!("{first}{rest}"), "x".repeat(200_000));
     assert_eq!(pieces.len(), 4, "no piece is cut again");
 }
+
+#[test]
+fn the_log_of_a_stage_that_is_not_planned_yet_can_be_followed() {
+    let project = Project::with(&["script"]);
+    project
+        .grant_shell()
+        .pipeline("- { name: SCRIPT_RUN, with: { run: echo done } }\n");
+    project.run(&["run", "app.yaml", "--detach"]).exits(5);
+    let queued = project.newest();
+    project
+        .run(&["logs", id(&queued), "1"])
+        .exits(2)
+        .complains("is queued: its stages are known when it is planned; add `--follow`");
+    let follower = project.start(&["logs", id(&queued), "1", "--follow"]);
+    project.run(&["work", "--until-idle"]).exits(0);
+    follower.end().exits(0).says("done");
+}

@@ -15,7 +15,7 @@ use super::{ActArgs, CancelArgs, Exit};
 pub(super) async fn cancel(host: &Host, args: &CancelArgs, output: &Output) -> Result<Exit, Error> {
     let deployment = host.deployment(&args.id).await?;
     let wish = Cancel {
-        by: args.by.name().ok(),
+        by: args.by.name_if_any()?,
         why: args.why.clone(),
         rollback: !args.no_rollback,
     };

@@ -201,6 +201,9 @@ fn remark(stage: &Stage) -> String {
 pub(super) async fn logs(host: &Host, args: &LogArgs, output: &Output) -> Result<Exit, Error> {
     let mut deployment = host.deployment(&args.id).await?;
     if let Some(wanted) = &args.stage {
+        if wanted != "plan" {
+            deployment = planned(host, deployment, args.follow).await?;
+        }
         let log = find(&deployment, wanted)?;
         print(host, &deployment, log, false, args.follow, output).await?;
         return Ok(Exit::Success);
@@ -224,6 +227,35 @@ pub(super) async fn logs(host: &Host, args: &LogArgs, output: &Output) -> Result
         }
         deployment = host.deployment(deployment.id.as_str()).await?;
     }
+}
+
+/// A deployment whose stages are known: waits for its plan, if that is followed.
+async fn planned(host: &Host, deployment: Deployment, follow: bool) -> Result<Deployment, Error> {
+    let is_planned = |deployment: &Deployment| {
+        !matches!(
+            deployment.status,
+            DeploymentStatus::Queued | DeploymentStatus::Planning
+        )
+    };
+    if is_planned(&deployment) {
+        return Ok(deployment);
+    }
+    let id = deployment.id;
+    if !follow {
+        return Err(Error::Input(format!(
+            "deployment {id} is {}: its stages are known when it is planned; add `--follow` to \
+             wait for that",
+            deployment.status
+        )));
+    }
+    let mut events = Box::pin(host.events(Some(id.clone()), 0));
+    while events.next().await.transpose()?.is_some() {
+        let deployment = host.deployment(id.as_str()).await?;
+        if is_planned(&deployment) {
+            return Ok(deployment);
+        }
+    }
+    host.deployment(id.as_str()).await
 }
 
 async fn print(

@@ -248,11 +248,20 @@ impl By {
     fn name(&self) -> Result<String, Error> {
         let user = || std::env::var("USER").ok();
         let name = self.by.clone().or_else(user).unwrap_or_default();
-        if name.trim().is_empty() {
+        let name = name.trim();
+        if name.is_empty() {
             let what = "say who does it: add `--by NAME`";
             return Err(Error::Input(what.to_owned()));
         }
-        Ok(name)
+        Ok(name.to_owned())
+    }
+
+    /// The same, where it may be nobody who could be named.
+    fn name_if_any(&self) -> Result<Option<String>, Error> {
+        match &self.by {
+            Some(_) => self.name().map(Some),
+            None => Ok(self.name().ok()),
+        }
     }
 }
 

@@ -9,6 +9,9 @@ use super::event::Rejected;
 use super::turn::place;
 use super::{reject, reject_twice};
 
+/// How many characters a person's name may have.
+const LONGEST_NAME: usize = 200;
+
 /// Why a stage is to stop before its time, if it is: what it belongs to, the
 /// deployment or its rollback, was cancelled.
 pub fn is_cancelled(deployment: &Deployment, stage: &Stage) -> Option<String> {
@@ -90,6 +93,10 @@ pub(super) fn command(
         Some(format!(
             "{name} is being cancelled, it is too late to {verb} it"
         ))
+    } else if !is_name(&by) {
+        Some(format!(
+            "{by:?} is no name: it has from 1 to {LONGEST_NAME} characters, on one line"
+        ))
     } else if !may(stage, &by) {
         let who = stage.authorized_operators.join(", ");
         Some(format!("{by} may not {verb} {name}; these may: {who}"))
@@ -116,6 +123,11 @@ pub(super) fn command(
         at: now,
     });
     Ok(())
+}
+
+fn is_name(by: &str) -> bool {
+    let length = by.chars().take(LONGEST_NAME + 1).count();
+    (1..=LONGEST_NAME).contains(&length) && !by.contains(char::is_control)
 }
 
 fn may(stage: &Stage, by: &str) -> bool {

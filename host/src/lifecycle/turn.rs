@@ -2,7 +2,8 @@
 //! whose host is gone.
 
 use crate::model::{
-    Cause, Deployment, DeploymentStatus, OnLoss, Stage, StageId, StageStatus, Timestamp, Wait, Wake,
+    Cause, Command, Deployment, DeploymentStatus, OnLoss, Stage, StageId, StageStatus, Timestamp,
+    Wait, Wake,
 };
 
 use super::cancel::is_cancelled;
@@ -109,22 +110,31 @@ pub(super) fn end(
         }
         TurnEnd::Suspended(wakes) => {
             stage.status = StageStatus::Suspended;
-            stage.wait = Some(wait(&wakes, now));
+            stage.wait = Some(wait(stage, &wakes, now));
         }
     }
     Ok(())
 }
 
 /// Any of several wakes ends a suspension: so the earliest time and the lowest
-/// number stand for all.
-fn wait(wakes: &[Wake], now: Timestamp) -> Wait {
+/// number stand for all. What has come already is due now, but not sooner than
+/// after a pause: a time that is past, and a command that was there before the turn
+/// began, which the plugin could have seen.
+fn wait(stage: &Stage, wakes: &[Wake], now: Timestamp) -> Wait {
+    let seen = |command: &&Command| {
+        let began = stage.turn_started_at;
+        began.is_some_and(|began| command.at < began)
+    };
+    let last_seen = stage.commands.iter().rfind(seen);
+    let last_seen = last_seen.map_or(0, |command| command.number);
+    let pause = now.after(SHORTEST_PAUSE);
     let times = wakes.iter().filter_map(|wake| match wake {
-        Wake::At(time) if *time <= now => Some(now.after(SHORTEST_PAUSE)),
+        Wake::At(time) if *time <= now => Some(pause),
         Wake::At(time) => Some(*time),
-        Wake::Command(_) => None,
+        Wake::Command(after) => (*after < last_seen).then_some(pause),
     });
     let commands = wakes.iter().filter_map(|wake| match wake {
-        Wake::Command(after) => Some(*after),
+        Wake::Command(after) => Some(last_seen.max(*after)),
         Wake::At(_) => None,
     });
     Wait {

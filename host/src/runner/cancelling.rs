@@ -1,15 +1,18 @@
-//! Telling the calls of this host that their stages were cancelled.
+//! Telling the calls of this host that their stages were cancelled, or are no
+//! longer theirs.
 //!
 //! A cancel is a fact in the store. Whoever begins a call looks there first; for
 //! those under way, one task looks after each change, however many there are.
+//! A host that stood still for longer than its leases last looks whether others
+//! have taken over what it ran.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
-
-use crate::lifecycle;
-use crate::model::{Attempt, Canceller, Deployment, DeploymentId, StageId};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::Notify;
+
+use crate::lifecycle;
+use crate::model::{Attempt, Canceller, Deployment, DeploymentId, StageId, StageStatus};
 
 use super::{RunError, Runner};
 
@@ -26,15 +29,24 @@ struct UnderWay {
     stage: StageId,
     attempt: Attempt,
     canceller: Canceller,
+    lost: Arc<Notify>,
 }
 
-/// A call is told of a cancel until this is dropped.
+/// A call is told of a cancel, and of its loss, until this is dropped.
 #[derive(Debug)]
 pub(super) struct Registered<'a> {
     calls: &'a Calls,
     deployment: &'a DeploymentId,
     stage: &'a StageId,
     attempt: Attempt,
+    lost: Arc<Notify>,
+}
+
+impl Registered<'_> {
+    /// Waits until the stage is known to run elsewhere, or not at all.
+    pub(super) async fn lost(&self) {
+        self.lost.notified().await;
+    }
 }
 
 impl Calls {
@@ -45,10 +57,12 @@ impl Calls {
         attempt: Attempt,
         canceller: Canceller,
     ) -> Registered<'a> {
+        let lost = Arc::new(Notify::new());
         let call = UnderWay {
             stage: stage.clone(),
             attempt,
             canceller,
+            lost: lost.clone(),
         };
         let mut calls = self.lock();
         calls.entry(deployment.clone()).or_default().push(call);
@@ -59,6 +73,7 @@ impl Calls {
             deployment,
             stage,
             attempt,
+            lost,
         }
     }
 
@@ -77,6 +92,24 @@ impl Calls {
             let stage = deployment.stage(&call.stage);
             if stage.is_some_and(|stage| lifecycle::is_cancelled(deployment, stage).is_some()) {
                 call.canceller.cancel();
+            }
+        }
+    }
+
+    fn deployments(&self) -> Vec<DeploymentId> {
+        self.lock().keys().cloned().collect()
+    }
+
+    /// Tells the calls whose executions are no longer the newest.
+    fn tell_lost(&self, deployment: &Deployment) {
+        let calls = self.lock();
+        for call in calls.get(&deployment.id).into_iter().flatten() {
+            let stage = deployment.stage(&call.stage);
+            let still = stage.is_some_and(|stage| {
+                stage.status == StageStatus::Running && stage.attempt == call.attempt
+            });
+            if !still {
+                call.lost.notify_one();
             }
         }
     }
@@ -132,6 +165,14 @@ impl Runner {
         }
     }
 
+    /// Drops the calls whose stages others have taken over.
+    pub(super) async fn tell_of_losses(&self) -> Result<(), RunError> {
+        for id in self.calls.deployments() {
+            self.calls.tell_lost(&self.load(&id).await?);
+        }
+        Ok(())
+    }
+
     async fn tell_of_cancels(&self) -> Result<(), RunError> {
         for id in self.store.cancelling().await? {
             if self.calls.has(&id) {
@@ -139,5 +180,35 @@ impl Runner {
             }
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Cancel;
+    use crate::store::conformance::{deployment, stage};
+
+    #[tokio::test]
+    async fn a_call_is_told_of_its_loss_when_its_stage_has_a_newer_attempt_and_not_before() {
+        let calls = Calls::default();
+        let mut now = deployment("d", "site");
+        let mut one = stage("s1");
+        one.status = StageStatus::Running;
+        now.stages = vec![one];
+        let (id, stage) = (now.id.clone(), now.stages[0].id.clone());
+        let attempt = now.stages[0].attempt;
+        let (canceller, cancel) = Cancel::new();
+        let told = calls.register(&id, &stage, attempt, canceller);
+        calls.tell_lost(&now);
+        tokio::select! {
+            biased;
+            () = told.lost() => panic!("it is the newest"),
+            () = std::future::ready(()) => {}
+        }
+        now.stages[0].attempt.number += 1;
+        calls.tell_lost(&now);
+        told.lost().await;
+        assert!(!cancel.is_cancelled(), "it was no cancel");
     }
 }

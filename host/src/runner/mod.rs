@@ -19,7 +19,7 @@ pub(crate) mod wiring;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use tokio::sync::{Semaphore, watch};
 
@@ -113,8 +113,14 @@ impl Runner {
     pub(crate) async fn keep_leases(self: Arc<Self>) {
         let mut beat = tokio::time::interval(HEARTBEAT);
         beat.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        let mut last = Instant::now();
         loop {
             beat.tick().await;
+            let stood_still = last.elapsed() > LEASE;
+            last = Instant::now();
+            if stood_still && let Err(error) = self.tell_of_losses().await {
+                tracing::warn!(%error, "it could not be seen what others have taken over");
+            }
             let Holder { owner, until } = holder(&*self.store);
             if let Err(error) = self.store.renew(&owner, until).await {
                 // A lease that lapses is taken over by its own host at the latest;

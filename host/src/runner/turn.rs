@@ -195,7 +195,7 @@ impl Runner {
         fs::create_dir_all(&scratch)
             .map_err(|error| host(format!("{}: {error}", scratch.display())))?;
         let (canceller, cancel) = Cancel::new();
-        let _told = self.on_cancel(&deployment.id, &stage.id, stage.attempt, canceller.clone());
+        let told = self.on_cancel(&deployment.id, &stage.id, stage.attempt, canceller.clone());
         let mut cancelled = cancel.clone();
         let time_left = lifecycle::time_left(deployment, stage, now());
         let grace = self.limits.grace_period;
@@ -237,6 +237,8 @@ impl Runner {
                 let _late = tokio::time::timeout(in_grace, answer).await;
                 Err(PluginError::TimedOut(time_left))
             }
+            // Whatever it still did would be done twice.
+            () = told.lost() => Err(PluginError::Host("the stage runs again elsewhere".to_owned())),
             () = cancelled.cancelled() => {
                 // What it did before it could stop, it has done.
                 let late = tokio::time::timeout(in_grace, answer).await;

@@ -42,6 +42,18 @@ fn who_is_listed_may_approve_and_each_counts_once() {
 }
 
 #[test]
+fn a_name_is_a_line_of_text_that_people_can_read() {
+    let mut d = for_approval();
+    d.stages[0].authorized_operators.clear();
+    let d = begin(&d, "A", at(1));
+    for name in ["", "a\nb", "\u{1b}[31m", &"x".repeat(201)] {
+        let refused = approve(&d, name, 2).unwrap_err();
+        assert!(refused.what.contains("is no name"), "{refused}");
+    }
+    approve(&d, &"x".repeat(200), 2).unwrap();
+}
+
+#[test]
 fn where_nobody_is_listed_anyone_may() {
     let mut d = for_approval();
     d.stages[0].authorized_operators.clear();
@@ -120,4 +132,21 @@ fn a_limit_that_had_passed_unnoticed_makes_an_approval_late() {
     let d = run(&d, "A", until(600), at(1));
     let late = approve(&d, "ann", 31).unwrap_err();
     assert!(late.what.contains("timed-out"), "{late}");
+}
+
+#[test]
+fn a_command_that_was_there_before_the_turn_wakes_again_after_a_pause_only() {
+    let d = begin(&for_approval(), "A", at(1));
+    let d = approve(&d, "ann", 2).unwrap();
+    // It came while the plugin was at work, which may have looked before.
+    let d = end(&d, "A", TurnEnd::Suspended(vec![Wake::Command(0)]), at(3));
+    assert_eq!(ready(&d, at(3)), ["A"]);
+    // The second turn has seen it, and asks for it once more.
+    let d = begin(&d, "A", at(4));
+    let d = end(&d, "A", TurnEnd::Suspended(vec![Wake::Command(0)]), at(5));
+    assert!(ready(&d, at(5)).is_empty());
+    assert_eq!(ready(&d, at(6)), ["A"]);
+    // A new one does not wait for that.
+    let d = approve(&d, "bob", 5).unwrap();
+    assert_eq!(ready(&d, at(5)), ["A"]);
 }

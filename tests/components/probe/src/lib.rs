@@ -301,7 +301,9 @@ fn do_step(
                 .create(true)
                 .append(true)
                 .open(path);
-            if let Err(error) = file.and_then(|mut file| writeln!(file, "{line}")) {
+            // At once: half a line would be left where the host is killed between.
+            let line = format!("{line}\n");
+            if let Err(error) = file.and_then(|mut file| file.write_all(line.as_bytes())) {
                 return Err(Error::Internal(format!("{path}: {error}")));
             }
         }

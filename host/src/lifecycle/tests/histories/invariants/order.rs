@@ -114,7 +114,7 @@ pub(super) fn what_is_suspended_comes_back_for_what_it_waits_for(seen: &Seen<'_>
             let ends = wait.until.is_some() || wait.after_command.is_some();
             hold!(ends, "nothing ends the suspension of {}", is.name);
             let fresh = was.status == StageStatus::Running;
-            let wanted = wanted(seen);
+            let wanted = wanted(seen, was);
             let right = !fresh || wanted == Some((wait.until, wait.after_command));
             hold!(right, "{} waits for {wait:?}, not {wanted:?}", is.name);
             hold!(fresh || was.wait == is.wait, "{} waits anew", is.name);
@@ -152,8 +152,9 @@ pub(super) fn what_is_suspended_comes_back_for_what_it_waits_for(seen: &Seen<'_>
 }
 
 /// The time and the command that a turn was suspended until: the first of each. A
-/// time that is past is a little later.
-fn wanted(seen: &Seen<'_>) -> Option<(Option<Timestamp>, Option<u64>)> {
+/// time that is past is a little later; so is a command that the turn could have
+/// seen, since it was there before.
+fn wanted(seen: &Seen<'_>, ran: &Stage) -> Option<(Option<Timestamp>, Option<u64>)> {
     let Event::StageEnded {
         end: TurnEnd::Suspended(wakes),
         ..
@@ -161,20 +162,26 @@ fn wanted(seen: &Seen<'_>) -> Option<(Option<Timestamp>, Option<u64>)> {
     else {
         return None;
     };
-    let mut wanted = (None, None);
+    let soon = seen.now.after(SHORTEST_PAUSE);
+    let there = ran
+        .commands
+        .iter()
+        .filter(|command| Some(command.at) < ran.turn_started_at)
+        .map(|command| command.number)
+        .max()
+        .unwrap_or_default();
+    let mut times = Vec::new();
+    let mut commands = Vec::new();
     for wake in wakes {
         match *wake {
-            Wake::At(time) => {
-                let soon = seen.now.after(SHORTEST_PAUSE);
-                let time = if time > seen.now { time } else { soon };
-                wanted.0 = Some(wanted.0.map_or(time, |other: Timestamp| other.min(time)));
-            }
+            Wake::At(time) => times.push(if time > seen.now { time } else { soon }),
             Wake::Command(after) => {
-                wanted.1 = Some(wanted.1.map_or(after, |other: u64| other.min(after)));
+                commands.push(after.max(there));
+                times.extend((after < there).then_some(soon));
             }
         }
     }
-    Some(wanted)
+    Some((times.into_iter().min(), commands.into_iter().min()))
 }
 
 /// Whether what a suspended stage waits for has come.
