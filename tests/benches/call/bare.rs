@@ -26,11 +26,12 @@ use bindings::stagewright::plugin::types::{
 };
 
 /// The functions of the contract's imports, by interface.
-const IMPORTS: [(&str, &[&str]); 5] = [
+const IMPORTS: [(&str, &[&str]); 6] = [
     ("types", &[]),
     ("log", &["write", "status"]),
     ("state", &["get", "put", "put-many", "delete", "keys"]),
     ("control", &["cancelled", "subscribe"]),
+    ("commands", &["after"]),
     (
         "process",
         &[
