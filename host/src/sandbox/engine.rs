@@ -9,13 +9,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use tokio::sync::{Notify, Semaphore, SemaphorePermit};
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use wasmtime::{
     Config, Engine, EngineWeak, InstanceAllocationStrategy, PoolConcurrencyLimitError,
     PoolingAllocationConfig,
 };
 
 use super::SandboxError;
+use super::apart::Apart;
 
 /// How often guest code is asked to give way, so that a call in a busy loop can
 /// be dropped, and several of them do not keep the host's own tasks waiting: each
@@ -44,7 +45,9 @@ const POOL_TABLE_ELEMENTS: usize = 200_000;
 /// The engine, its ticker and the places for calls.
 pub(super) struct Runtime {
     pub(super) engine: Engine,
-    places: Semaphore,
+    /// Where calls go on that compute.
+    pub(super) apart: Apart,
+    places: Arc<Semaphore>,
     total: usize,
     freed: Notify,
     /// How many calls have a place.
@@ -52,12 +55,12 @@ pub(super) struct Runtime {
 }
 
 /// A place for one call; free again when it is dropped.
-pub(super) struct Place<'a> {
-    runtime: &'a Runtime,
-    _permit: SemaphorePermit<'a>,
+pub(super) struct Place {
+    runtime: Arc<Runtime>,
+    _permit: OwnedSemaphorePermit,
 }
 
-impl Drop for Place<'_> {
+impl Drop for Place {
     fn drop(&mut self) {
         self.runtime.calls.fetch_sub(1, Ordering::Relaxed);
         self.runtime.freed.notify_waiters();
@@ -86,7 +89,8 @@ impl Runtime {
         let total = usize::try_from(instances).unwrap_or(Semaphore::MAX_PERMITS);
         Ok(Self {
             engine,
-            places: Semaphore::new(total),
+            apart: Apart::default(),
+            places: Arc::new(Semaphore::new(total)),
             total,
             freed: Notify::new(),
             calls,
@@ -94,15 +98,16 @@ impl Runtime {
     }
 
     /// Waits for a place.
-    pub(super) async fn place(&self) -> Place<'_> {
+    pub(super) async fn place(self: &Arc<Self>) -> Place {
         let permit = self
             .places
-            .acquire()
+            .clone()
+            .acquire_owned()
             .await
             .expect("the semaphore is never closed");
         self.calls.fetch_add(1, Ordering::Relaxed);
         Place {
-            runtime: self,
+            runtime: self.clone(),
             _permit: permit,
         }
     }
@@ -187,7 +192,7 @@ mod tests {
 
     #[tokio::test]
     async fn more_calls_than_places_wait_for_one() {
-        let runtime = Runtime::new(1).expect("an engine");
+        let runtime = Arc::new(Runtime::new(1).expect("an engine"));
         let held = runtime.place().await;
         let mut second = std::pin::pin!(runtime.place());
         let ready = std::future::poll_fn(|context| {

@@ -9,11 +9,12 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use wasmtime::component::{Instance, InstancePre, ResourceTable};
+use wasmtime::component::{Instance, ResourceTable};
 use wasmtime::{Store, UpdateDeadline};
 use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
 
 use super::access::Access;
+use super::component::Loaded;
 use super::engine::{Place, Runtime};
 use super::failure::{Ended, Scene, explain};
 use super::limits::{Limiter, PluginLimits};
@@ -72,32 +73,32 @@ impl CallState {
 }
 
 /// What all calls of one plugin share.
-pub(super) struct Setting<'a> {
-    pub(super) runtime: &'a Runtime,
+pub(super) struct Setting {
+    pub(super) runtime: Arc<Runtime>,
     pub(super) grace: Duration,
-    pub(super) pre: &'a InstancePre<CallState>,
-    pub(super) access: &'a Arc<Access>,
-    pub(super) limits: &'a Arc<PluginLimits>,
+    pub(super) loaded: Arc<Loaded>,
+    pub(super) access: Arc<Access>,
+    pub(super) limits: Arc<PluginLimits>,
 }
 
 /// A running call. Its store goes first when it is dropped, then its place.
-pub(super) struct Session<'a> {
+pub(super) struct Session {
     pub(super) store: Store<CallState>,
     pub(super) instance: Instance,
     stdout: Printed,
     stderr: Printed,
-    _place: Place<'a>,
+    _place: Place,
 }
 
-impl<'a> Session<'a> {
+impl Session {
     /// Waits for a place, and makes a fresh instance.
     pub(super) async fn open(
-        setting: &Setting<'a>,
+        setting: &Setting,
         call: &Call,
         mounts: Mounts,
         processes: &Arc<Processes>,
     ) -> Result<Self, PluginError> {
-        let runtime = setting.runtime;
+        let runtime = &setting.runtime;
         let started = Instant::now();
         let place = runtime.place().await;
         loop {
@@ -108,7 +109,7 @@ impl<'a> Session<'a> {
             // Before the try, so that no release is missed.
             let mut freed = std::pin::pin!(runtime.freed());
             freed.as_mut().enable();
-            match setting.pre.instantiate_async(&mut store).await {
+            match setting.loaded.pre.instantiate_async(&mut store).await {
                 Ok(instance) => {
                     return Ok(Self {
                         store,
@@ -172,7 +173,7 @@ fn breakdown(
 }
 
 fn new_store(
-    setting: &Setting<'_>,
+    setting: &Setting,
     call: &Call,
     mounts: &Mounts,
     processes: &Arc<Processes>,
@@ -180,11 +181,11 @@ fn new_store(
     stderr: &Printed,
     started: Instant,
 ) -> Result<Store<CallState>, PluginError> {
-    let limits = setting.limits;
+    let limits = &setting.limits;
     let mut table = ResourceTable::new();
     table.set_max_capacity(limits.handles);
     let state = CallState {
-        wasi: wasi::context(setting.access, mounts, stdout, stderr)?,
+        wasi: wasi::context(&setting.access, mounts, stdout, stderr)?,
         services: call.services.clone(),
         cancel: call.cancel.clone(),
         grace: setting.grace,
@@ -209,26 +210,28 @@ fn new_store(
     Ok(store)
 }
 
-/// Drives a call, and drops it when its time is over or when it was cancelled and
-/// its grace period has passed. Its programs are gone when this returns, and when
-/// this is itself dropped they are killed.
-pub(super) async fn guard<T>(
+/// Drives a call, and ends it when its time is over or when it was cancelled and
+/// its grace period has passed. It and its programs are gone when this returns;
+/// when this is itself dropped, they are told to end.
+pub(super) async fn guard<T: Send + 'static>(
+    setting: &Setting,
     call: &Call,
-    grace: Duration,
     processes: Arc<Processes>,
-    work: impl Future<Output = Result<T, PluginError>>,
+    work: impl Future<Output = Result<T, PluginError>> + Send + 'static,
 ) -> Result<T, PluginError> {
     let mut cancel = call.cancel.clone();
     let cancelled = async {
         cancel.cancelled().await;
-        sleep(grace).await;
+        sleep(setting.grace).await;
     };
+    let mut work = setting.runtime.apart.work(work);
     let result = tokio::select! {
         biased;
-        result = work => result,
+        result = work.done() => result,
         () = sleep(call.timeout) => Err(PluginError::TimedOut(call.timeout)),
         () = cancelled => Err(PluginError::Cancelled),
     };
+    work.stop().await;
     if processes.running() > 0 {
         processes.end().await;
     }

@@ -10,10 +10,12 @@
 //! to [`Services`](crate::model::Services) and wrote to its scratch directory.
 
 mod access;
+mod apart;
 mod bindings;
 mod component;
 mod contract;
 mod convert;
+mod describe;
 mod engine;
 mod failure;
 mod identify;

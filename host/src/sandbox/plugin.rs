@@ -4,37 +4,37 @@ use std::fmt;
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use futures_util::future::BoxFuture;
+use wasmtime::Store;
 
 use super::access::Access;
-use super::bindings::executor::ExecutorExport;
-use super::bindings::manifest::ManifestExport;
+use super::bindings::imports::stagewright::plugin::types;
 use super::bindings::planner::PlannerExport;
 use super::component::Loaded;
 use super::convert;
-use super::instance::{Session, Setting, guard};
-use super::limits::PluginLimits;
+use super::describe::describe;
+use super::instance::{CallState, Session, Setting, guard};
 use super::process::Processes;
 use super::wasi::Mounts;
-use super::{LoadError, PluginConfig, Sandbox, contract};
+use super::{LoadError, PluginConfig, Sandbox};
 use crate::model::{
-    Call, Cancel, Command, Decision, Export, Manifest, Outcome, OutcomeStatus, PlanInput,
-    PlannedStage, Plugin, PluginError, PluginKey, Refusal, RequestedStage, Scope, Services,
-    Severity, StageRequest, Version,
+    Call, Decision, Export, Manifest, Outcome, OutcomeStatus, PlanInput, PlannedStage, Plugin,
+    PluginError, RequestedStage, StageRequest, Version,
 };
 
 /// A plugin that runs in a sandbox. Every call gets an instance of its own.
 pub struct WasmPlugin {
-    sandbox: Sandbox,
-    loaded: Arc<Loaded>,
     manifest: Manifest,
-    access: Arc<Access>,
-    limits: Arc<PluginLimits>,
+    setting: Arc<Setting>,
 }
+
+/// What a plugin answers, unless the call breaks down.
+type Answer<T> = wasmtime::Result<Result<T, types::Error>>;
 
 impl fmt::Debug for WasmPlugin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("WasmPlugin")
-            .field("key", &self.access.key)
+            .field("key", &self.setting.access.key)
             .field("name", &self.manifest.name)
             .field("version", &self.manifest.version)
             .finish_non_exhaustive()
@@ -48,141 +48,68 @@ impl WasmPlugin {
         loaded: Arc<Loaded>,
         config: &PluginConfig,
     ) -> Result<Self, LoadError> {
-        let (_canceller, cancel) = Cancel::new();
-        let call = Call {
-            services: Arc::new(NoServices(config.key.clone())),
-            scratch: None,
-            cancel,
-            timeout: sandbox.settings().describe_timeout,
-        };
-        let none = Arc::new(Access::none(config.key.clone(), config.origin.clone()));
-        let mut plugin = Self {
-            sandbox,
-            loaded,
-            manifest: Manifest::default(),
-            access: none,
-            limits: Arc::new(config.limits.clone()),
-        };
-        let processes = Arc::new(Processes::default());
-        let work = async {
-            let mut session = plugin.open(&call, Mounts::default(), &processes).await?;
-            let export = match plugin.check_exports(&mut session) {
-                Ok(export) => export,
-                Err(error) => return Ok(Err(error)),
-            };
-            let result = export
-                .stagewright_plugin_manifest()
-                .call_describe(&mut session.store)
-                .await;
-            session.close(result).map(Ok)
-        };
-        let described = guard(&call, plugin.grace(), processes.clone(), work)
-            .await
-            .map_err(|error| {
-                LoadError::Describe(format!(
-                    "could not be asked what it is (`describe`): {error}"
-                ))
-            })??;
-        plugin.manifest = convert::manifest(described).map_err(|problems| {
-            LoadError::Manifest(format!(
-                "has a manifest that can't be: {}",
-                problems.join("; ")
-            ))
-        })?;
-        plugin.access = Arc::new(Access::new(
+        let manifest = describe(&sandbox, &loaded, config).await?;
+        let access = Access::new(
             config.key.clone(),
             config.origin.clone(),
-            &plugin.manifest,
+            &manifest,
             &config.grants,
             std::env::var_os("PATH").as_deref(),
-        ));
-        Ok(plugin)
-    }
-
-    /// The export that describes; and the types of those that are called later are
-    /// checked now, rather than at the first call.
-    fn check_exports(&self, session: &mut Session<'_>) -> Result<ManifestExport, LoadError> {
-        let wrong = |interface| move |error| contract::wrong_export(interface, &error);
-        let Session {
-            store, instance, ..
-        } = session;
-        if let Some(planner) = &self.loaded.planner {
-            planner
-                .load(&mut *store, instance)
-                .map_err(wrong("planner"))?;
-        }
-        if let Some(executor) = &self.loaded.executor {
-            executor
-                .load(&mut *store, instance)
-                .map_err(wrong("executor"))?;
-        }
-        self.loaded
-            .manifest
-            .load(store, instance)
-            .map_err(wrong("manifest"))
-    }
-
-    fn grace(&self) -> std::time::Duration {
-        self.sandbox.settings().grace
-    }
-
-    async fn open<'a>(
-        &'a self,
-        call: &Call,
-        mounts: Mounts,
-        processes: &Arc<Processes>,
-    ) -> Result<Session<'a>, PluginError> {
+        );
         let setting = Setting {
-            runtime: &self.sandbox.0.runtime,
-            grace: self.grace(),
-            pre: &self.loaded.pre,
-            access: &self.access,
-            limits: &self.limits,
+            runtime: sandbox.0.runtime.clone(),
+            grace: sandbox.settings().grace,
+            loaded,
+            access: Arc::new(access),
+            limits: Arc::new(config.limits.clone()),
         };
-        Session::open(&setting, call, mounts, processes).await
+        Ok(Self {
+            manifest,
+            setting: Arc::new(setting),
+        })
     }
 
-    /// A session with the planner's exports.
-    async fn planner<'a>(
-        &'a self,
+    /// Asks one question of a planner.
+    async fn ask<T: Send + 'static>(
+        &self,
         call: &Call,
         input: &PlanInput,
-        processes: &Arc<Processes>,
-    ) -> Result<(Session<'a>, PlannerExport), PluginError> {
-        let Some(indices) = &self.loaded.planner else {
-            return Err(self.lacks("planner"));
-        };
+        question: impl for<'a> FnOnce(
+            &'a PlannerExport,
+            &'a mut Store<CallState>,
+            &'a types::PlanInput,
+        ) -> BoxFuture<'a, Answer<T>>
+        + Send
+        + 'static,
+    ) -> Result<T, PluginError> {
+        let processes = Arc::new(Processes::default());
         let mounts = Mounts::new(input, call.scratch.as_ref());
-        let mut session = self.open(call, mounts, processes).await?;
-        match indices.load(&mut session.store, &session.instance) {
-            Ok(planner) => Ok((session, planner)),
-            Err(error) => session.close(Err(error)),
-        }
-    }
-
-    async fn executor<'a>(
-        &'a self,
-        call: &Call,
-        input: &PlanInput,
-        processes: &Arc<Processes>,
-    ) -> Result<(Session<'a>, ExecutorExport), PluginError> {
-        let Some(indices) = &self.loaded.executor else {
-            return Err(self.lacks("executor"));
+        let input = convert::plan_input(input);
+        let work = {
+            let (setting, call, processes) =
+                (self.setting.clone(), call.clone(), processes.clone());
+            async move {
+                let Some(indices) = &setting.loaded.planner else {
+                    return Err(lacks(&setting, "planner"));
+                };
+                let mut session = Session::open(&setting, &call, mounts, &processes).await?;
+                let planner = match indices.load(&mut session.store, &session.instance) {
+                    Ok(planner) => planner,
+                    Err(error) => return session.close(Err(error)),
+                };
+                let result = question(&planner, &mut session.store, &input).await;
+                session.close(result)?.map_err(convert::error)
+            }
         };
-        let mounts = Mounts::new(input, call.scratch.as_ref());
-        let mut session = self.open(call, mounts, processes).await?;
-        match indices.load(&mut session.store, &session.instance) {
-            Ok(executor) => Ok((session, executor)),
-            Err(error) => session.close(Err(error)),
-        }
+        guard(&self.setting, call, processes, work).await
     }
+}
 
-    fn lacks(&self, export: &str) -> PluginError {
-        PluginError::Unsupported(format!(
-            "plugin `{}` does not export `{export}`",
-            self.access.key
-        ))
-    }
+fn lacks(setting: &Setting, export: &str) -> PluginError {
+    PluginError::Unsupported(format!(
+        "plugin `{}` does not export `{export}`",
+        setting.access.key
+    ))
 }
 
 #[async_trait]
@@ -193,8 +120,8 @@ impl Plugin for WasmPlugin {
 
     fn exports(&self, export: Export) -> bool {
         match export {
-            Export::Planner => self.loaded.planner.is_some(),
-            Export::Executor => self.loaded.executor.is_some(),
+            Export::Planner => self.setting.loaded.planner.is_some(),
+            Export::Executor => self.setting.loaded.executor.is_some(),
         }
     }
 
@@ -203,17 +130,11 @@ impl Plugin for WasmPlugin {
         call: &Call,
         input: &PlanInput,
     ) -> Result<Vec<Version>, PluginError> {
-        let processes = Arc::new(Processes::default());
-        let work = async {
-            let (mut session, planner) = self.planner(call, input, &processes).await?;
-            let result = planner
-                .stagewright_plugin_planner()
-                .call_determine_versions(&mut session.store, &convert::plan_input(input))
-                .await;
-            let versions = session.close(result)?.map_err(convert::error)?;
-            Ok(versions.into_iter().map(convert::version).collect())
-        };
-        guard(call, self.grace(), processes.clone(), work).await
+        let versions = self.ask(call, input, |planner, store, input| {
+            let planner = planner.stagewright_plugin_planner();
+            Box::pin(planner.call_determine_versions(store, input))
+        });
+        Ok(versions.await?.into_iter().map(convert::version).collect())
     }
 
     async fn determine_strategy(
@@ -221,17 +142,11 @@ impl Plugin for WasmPlugin {
         call: &Call,
         input: &PlanInput,
     ) -> Result<Option<Decision>, PluginError> {
-        let processes = Arc::new(Processes::default());
-        let work = async {
-            let (mut session, planner) = self.planner(call, input, &processes).await?;
-            let result = planner
-                .stagewright_plugin_planner()
-                .call_determine_strategy(&mut session.store, &convert::plan_input(input))
-                .await;
-            let decision = session.close(result)?.map_err(convert::error)?;
-            Ok(decision.map(convert::decision))
-        };
-        guard(call, self.grace(), processes.clone(), work).await
+        let decision = self.ask(call, input, |planner, store, input| {
+            let planner = planner.stagewright_plugin_planner();
+            Box::pin(planner.call_determine_strategy(store, input))
+        });
+        Ok(decision.await?.map(convert::decision))
     }
 
     async fn quick_sync_plan(
@@ -240,17 +155,11 @@ impl Plugin for WasmPlugin {
         input: &PlanInput,
         rollback: bool,
     ) -> Result<Vec<PlannedStage>, PluginError> {
-        let processes = Arc::new(Processes::default());
-        let work = async {
-            let (mut session, planner) = self.planner(call, input, &processes).await?;
-            let result = planner
-                .stagewright_plugin_planner()
-                .call_quick_sync_plan(&mut session.store, &convert::plan_input(input), rollback)
-                .await;
-            let stages = session.close(result)?.map_err(convert::error)?;
-            Ok(stages.into_iter().map(convert::planned).collect())
-        };
-        guard(call, self.grace(), processes.clone(), work).await
+        let stages = self.ask(call, input, move |planner, store, input| {
+            let planner = planner.stagewright_plugin_planner();
+            Box::pin(planner.call_quick_sync_plan(store, input, rollback))
+        });
+        Ok(stages.await?.into_iter().map(convert::planned).collect())
     }
 
     async fn pipeline_sync_plan(
@@ -260,22 +169,16 @@ impl Plugin for WasmPlugin {
         rollback: bool,
         requested: &[RequestedStage],
     ) -> Result<Vec<PlannedStage>, PluginError> {
-        let processes = Arc::new(Processes::default());
-        let work = async {
-            let (mut session, planner) = self.planner(call, input, &processes).await?;
-            let result = planner
-                .stagewright_plugin_planner()
-                .call_pipeline_sync_plan(
-                    &mut session.store,
-                    &convert::plan_input(input),
-                    rollback,
-                    &convert::requested(requested),
-                )
-                .await;
-            let stages = session.close(result)?.map_err(convert::error)?;
-            Ok(stages.into_iter().map(convert::planned).collect())
-        };
-        guard(call, self.grace(), processes.clone(), work).await
+        let requested = convert::requested(requested);
+        let stages = self.ask(call, input, move |planner, store, input| {
+            Box::pin(async move {
+                let planner = planner.stagewright_plugin_planner();
+                let requested = requested;
+                let plan = planner.call_pipeline_sync_plan(store, input, rollback, &requested);
+                plan.await
+            })
+        });
+        Ok(stages.await?.into_iter().map(convert::planned).collect())
     }
 
     async fn execute_stage(
@@ -284,71 +187,37 @@ impl Plugin for WasmPlugin {
         request: &StageRequest,
     ) -> Result<Outcome, PluginError> {
         let processes = Arc::new(Processes::default());
-        let work = async {
-            let (mut session, executor) = self.executor(call, &request.input, &processes).await?;
-            let result = executor
-                .stagewright_plugin_executor()
-                .call_execute_stage(&mut session.store, &convert::stage_request(request))
-                .await;
-            let left = processes.left_running();
-            let outcome = session.close(result)?.map_err(convert::error)?;
-            let outcome = convert::outcome(outcome)?;
-            if matches!(outcome.status, OutcomeStatus::Suspended(_)) && !left.is_empty() {
-                return Err(PluginError::Internal(format!(
-                    "the plugin suspended the stage while programs that it started still ran \
-                     ({}): wait for them or end them first",
-                    left.join(", ")
-                )));
+        let mounts = Mounts::new(&request.input, call.scratch.as_ref());
+        let request = convert::stage_request(request);
+        let work = {
+            let (setting, call, processes) =
+                (self.setting.clone(), call.clone(), processes.clone());
+            async move {
+                let Some(indices) = &setting.loaded.executor else {
+                    return Err(lacks(&setting, "executor"));
+                };
+                let mut session = Session::open(&setting, &call, mounts, &processes).await?;
+                let executor = match indices.load(&mut session.store, &session.instance) {
+                    Ok(executor) => executor,
+                    Err(error) => return session.close(Err(error)),
+                };
+                let result = executor
+                    .stagewright_plugin_executor()
+                    .call_execute_stage(&mut session.store, &request)
+                    .await;
+                let left = processes.left_running();
+                let outcome = session.close(result)?.map_err(convert::error)?;
+                let outcome = convert::outcome(outcome)?;
+                if matches!(outcome.status, OutcomeStatus::Suspended(_)) && !left.is_empty() {
+                    return Err(PluginError::Internal(format!(
+                        "the plugin suspended the stage while programs that it started still ran \
+                         ({}): wait for them or end them first",
+                        left.join(", ")
+                    )));
+                }
+                Ok(outcome)
             }
-            Ok(outcome)
         };
-        guard(call, self.grace(), processes.clone(), work).await
-    }
-}
-
-/// What a plugin that describes itself may read and write: nothing.
-#[derive(Debug)]
-struct NoServices(PluginKey);
-
-impl NoServices {
-    fn refuse<T>(&self) -> Result<T, Refusal> {
-        Err(Refusal::Denied(format!(
-            "plugin `{}`: `describe` has no state: what a plugin says of itself must not depend \
-             on anything but the plugin",
-            self.0
-        )))
-    }
-}
-
-#[async_trait]
-impl Services for NoServices {
-    fn log(&self, severity: Severity, message: &str) {
-        tracing::debug!(plugin = self.0.as_str(), ?severity, message, "describe");
-    }
-
-    async fn log_room(&self) {}
-
-    async fn status(&self, _text: &str) -> Result<(), Refusal> {
-        Ok(())
-    }
-
-    async fn get(&self, _scope: Scope, _key: &str) -> Result<Option<Vec<u8>>, Refusal> {
-        self.refuse()
-    }
-
-    async fn put(&self, _scope: Scope, _values: Vec<(String, Vec<u8>)>) -> Result<(), Refusal> {
-        self.refuse()
-    }
-
-    async fn delete(&self, _scope: Scope, _key: &str) -> Result<(), Refusal> {
-        self.refuse()
-    }
-
-    async fn keys(&self, _scope: Scope, _prefix: &str) -> Result<Vec<String>, Refusal> {
-        self.refuse()
-    }
-
-    async fn commands(&self, _after: u64) -> Result<Vec<Command>, Refusal> {
-        self.refuse()
+        guard(&self.setting, call, processes, work).await
     }
 }
