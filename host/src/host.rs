@@ -293,15 +293,14 @@ impl Host {
     pub async fn plan(&self, request: &Request) -> Result<Preview, Error> {
         let Prepared {
             mut deployment,
+            application,
             warnings,
             hold,
         } = self.prepare(request).await?;
         let runner = &self.engine().await?.runner;
         let lines = Arc::default();
         let log = CallLog::Kept(Arc::clone(&lines));
-        let planned = runner
-            .plan_with(&deployment, Some(&request.file), log)
-            .await;
+        let planned = runner.plan_with(&deployment, &application, log).await;
         drop(hold);
         runner.prune_sources(&deployment.application.id).await;
         let Plan {
@@ -334,6 +333,7 @@ impl Host {
             deployment,
             warnings,
             hold,
+            ..
         } = self.prepare(request).await?;
         crash::before("submitted");
         self.inner.store.create(&deployment).await?;
@@ -658,6 +658,7 @@ impl Host {
         deployment.running = running;
         Ok(Prepared {
             deployment,
+            application,
             warnings,
             hold,
         })
@@ -667,6 +668,7 @@ impl Host {
 /// A deployment that is stored nowhere yet.
 struct Prepared {
     deployment: Deployment,
+    application: Application,
     warnings: Diagnostics,
     /// Keeps its files until they are known to be needed, or are not.
     hold: Hold,

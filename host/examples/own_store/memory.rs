@@ -13,7 +13,7 @@ use stagewright::model::{
     PinnedPlugin, Revision, StageId, Timestamp,
 };
 use stagewright::store::{
-    Change, Fence, Filter, Holder, Keep, Lease, LogKey, StateOwner, Store, StoreError,
+    Change, Due, Fence, Filter, Holder, Keep, Lease, LogKey, StateOwner, Store, StoreError,
 };
 use tokio::sync::watch;
 
@@ -296,7 +296,7 @@ impl Store for MemoryStore {
         Ok(self.read().successes.get(id.as_str()).cloned())
     }
 
-    async fn due(&self, now: Timestamp, limit: usize) -> Result<Vec<DeploymentId>, StoreError> {
+    async fn due(&self, now: Timestamp, limit: usize) -> Result<Vec<Due>, StoreError> {
         let tables = self.read();
         let rows = tables.deployments.iter();
         let waits = rows.filter_map(|row| Some((row.due?, &row.deployment.id)));
@@ -304,14 +304,19 @@ impl Store for MemoryStore {
         let lapses = leases.map(|lease| (lease.until, &lease.deployment));
         let mut due: Vec<_> = waits.chain(lapses).filter(|(at, _)| *at <= now).collect();
         due.sort();
-        let mut ids: Vec<DeploymentId> = Vec::new();
+        let mut found: Vec<Due> = Vec::new();
         for (_, id) in due {
-            if !ids.contains(id) {
-                ids.push(id.clone());
+            if let Some(row) = tables.row(id)
+                && !found.iter().any(|due| due.deployment == *id)
+            {
+                found.push(Due {
+                    deployment: id.clone(),
+                    version: row.deployment.version,
+                });
             }
         }
-        ids.truncate(limit);
-        Ok(ids)
+        found.truncate(limit);
+        Ok(found)
     }
 
     async fn next_due(&self) -> Result<Option<Timestamp>, StoreError> {

@@ -6,16 +6,16 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::{Notify, watch};
+use tokio::sync::watch;
 use tokio::task::{AbortHandle, JoinError, JoinSet};
 
 use crate::lifecycle::{self, Event, Next};
 use crate::model::{ApplicationId, Deployment, DeploymentId, StageId, Timestamp};
 use crate::source::remove_tree;
-use crate::store::Keep;
+use crate::store::{Due, Keep};
 
-use super::turn::LOOK_AGAIN;
-use super::{RunError, Runner, Stop, now, stopped};
+use super::turn::{LOOK_AGAIN, Turn};
+use super::{Definition, RunError, Runner, Stop, now, stopped};
 
 /// How long a wait for a time goes without a look at the clock.
 const LOOK_AT_THE_CLOCK: Duration = Duration::from_secs(5);
@@ -27,9 +27,9 @@ const BATCH: usize = 100;
 enum Wakes {
     /// Each change of the store: for one that somebody waits for.
     OnChange(watch::Receiver<u64>),
-    /// That it is due, as whoever drives many has found: so that no change wakes
-    /// all of them.
-    WhenDue(Arc<Notify>),
+    /// That it is due, as whoever drives many has found, with the version that it
+    /// has: so that no change wakes all of them, and none its own.
+    WhenDue(watch::Receiver<u64>),
 }
 
 impl Wakes {
@@ -40,15 +40,15 @@ impl Wakes {
         }
     }
 
-    async fn come(&mut self) {
-        match self {
-            Self::OnChange(changes) => {
-                if changes.changed().await.is_err() {
-                    // Nobody is left who could change anything.
-                    std::future::pending::<()>().await;
-                }
-            }
-            Self::WhenDue(due) => due.notified().await,
+    /// Waits until there may be a newer version than the one that is known.
+    async fn come(&mut self, known: u64) {
+        let gone = match self {
+            Self::OnChange(changes) => changes.changed().await.is_err(),
+            Self::WhenDue(due) => due.wait_for(|version| *version > known).await.is_err(),
+        };
+        if gone {
+            // Nobody is left who could change anything.
+            std::future::pending::<()>().await;
         }
     }
 }
@@ -84,23 +84,28 @@ impl Runner {
     ) -> Result<(), RunError> {
         let mut changes = self.store.changes();
         let mut tasks = JoinSet::new();
-        let mut driven: BTreeMap<DeploymentId, (AbortHandle, Arc<Notify>)> = BTreeMap::new();
+        let mut driven: BTreeMap<DeploymentId, (AbortHandle, watch::Sender<u64>)> = BTreeMap::new();
         loop {
             changes.borrow_and_update();
             let stopping = *stop.borrow() > Stop::No;
             driven.retain(|_, (task, _)| !task.is_finished());
             if !stopping {
-                for id in self.store.due(now(), BATCH + driven.len()).await? {
-                    // One that is driven already has something new to do.
-                    if let Some((_, due)) = driven.get(&id) {
-                        due.notify_one();
+                for due in self.store.due(now(), BATCH + driven.len()).await? {
+                    let Due {
+                        deployment: id,
+                        version,
+                    } = due;
+                    // One that is driven already has something new to do, unless it
+                    // is that which it is about to do.
+                    if let Some((_, known)) = driven.get(&id) {
+                        known.send_replace(version);
                         continue;
                     }
-                    let due = Arc::new(Notify::new());
-                    let wakes = Wakes::WhenDue(due.clone());
+                    let known = watch::Sender::new(version);
+                    let wakes = Wakes::WhenDue(known.subscribe());
                     let (runner, key, stop) = (self.clone(), id.clone(), stop.clone());
                     let task = tasks.spawn(async move { runner.drive(&id, stop, wakes).await });
-                    driven.insert(key, (task, due));
+                    driven.insert(key, (task, known));
                 }
             }
             if tasks.is_empty() && (until_idle || stopping) {
@@ -134,14 +139,26 @@ impl Runner {
         mut wakes: Wakes,
     ) -> Result<Parked, RunError> {
         let mut turns = JoinSet::new();
+        let definition = Arc::new(Definition::default());
+        // What this host has made of it last is what it is, until something else
+        // is heard: a change by others is refused or waked for, and then read.
+        let mut known = None;
+        let mut lapse = None;
         loop {
-            wakes.look();
             let stopping = *stop.borrow() > Stop::No;
             if stopping && turns.is_empty() {
                 return Ok(Parked::Stopped);
             }
-            let deployment = self.load(id).await?;
-            let lapse = self.take_over(&deployment).await?;
+            let deployment = match known.take() {
+                Some(known) => known,
+                None => {
+                    wakes.look();
+                    let loaded = self.load(id).await?;
+                    let (taken, next) = self.take_over(loaded).await?;
+                    lapse = next;
+                    taken
+                }
+            };
             let mut wake = None;
             match lifecycle::next(&deployment, now()) {
                 Next::Done => {
@@ -149,18 +166,25 @@ impl Runner {
                     return Ok(Parked::Done);
                 }
                 Next::Tick => {
-                    self.apply(&deployment, |_| true, || Event::Tick).await?;
+                    known = self.apply(&deployment, |_| true, || Event::Tick).await?;
                     continue;
                 }
                 Next::Plan if !stopping && lapse.is_none() => {
                     if self.store.ahead(id).await?.is_none() {
-                        self.plan_step(&deployment, &stop).await?;
+                        known = self.plan_step(&deployment, &definition, &stop).await?;
                         continue;
                     }
                 }
                 Next::Begin(stages) if !stopping => {
+                    known = Some(deployment);
                     for stage in stages {
-                        self.begin(&deployment, stage, &mut turns, &stop).await?;
+                        // One that somebody else began leaves it to be read again.
+                        let Some(deployment) = known.take() else {
+                            break;
+                        };
+                        known = self
+                            .begin(deployment, stage, &definition, &mut turns, &stop)
+                            .await?;
                     }
                     continue;
                 }
@@ -172,8 +196,10 @@ impl Runner {
             }
             let wake = wake.into_iter().chain(lapse).min();
             tokio::select! {
-                Some(ended) = turns.join_next() => { finished(ended)?; }
-                () = wakes.come() => {}
+                Some(ended) = turns.join_next() => {
+                    known = finished(ended)?.map(|ended| newer(ended, deployment));
+                }
+                () = wakes.come(deployment.version) => {}
                 () = until(wake), if wake.is_some() => {}
                 () = stopped(&mut stop, Stop::Soon), if !stopping => {}
             }
@@ -181,27 +207,35 @@ impl Runner {
     }
 
     /// Claims a stage and starts its turn, as soon as there is room for one more.
+    /// Gives the deployment as it is then, if the stage was still to be had.
     async fn begin(
         self: &Arc<Self>,
-        deployment: &Deployment,
+        deployment: Deployment,
         stage: StageId,
-        turns: &mut JoinSet<Result<(), RunError>>,
+        definition: &Arc<Definition>,
+        turns: &mut JoinSet<Result<Option<Deployment>, RunError>>,
         stop: &watch::Receiver<Stop>,
-    ) -> Result<(), RunError> {
+    ) -> Result<Option<Deployment>, RunError> {
         let mut stopping = stop.clone();
         let permit = tokio::select! {
             permit = self.permits.clone().acquire_owned() => permit,
-            () = stopped(&mut stopping, Stop::Soon) => return Ok(()),
+            () = stopped(&mut stopping, Stop::Soon) => return Ok(None),
         };
         let permit = permit.map_err(|error| RunError::Broken(error.to_string()))?;
-        if let Some(deployment) = self.claim(deployment, &stage).await? {
+        let claimed = self.claim(&deployment, &stage).await?;
+        if let Some(deployment) = &claimed {
+            let turn = Turn {
+                deployment: Arc::new(deployment.clone()),
+                stage,
+                definition: definition.clone(),
+            };
             let (runner, stop) = (self.clone(), stop.clone());
             turns.spawn(async move {
                 let _permit = permit;
-                runner.turn(deployment, stage, stop).await
+                runner.turn(turn, stop).await
             });
         }
-        Ok(())
+        Ok(claimed)
     }
 
     /// Removes the scratch directories of deployments that are over: a host that
@@ -249,6 +283,15 @@ impl Runner {
             self.store.prune(application, &self.keep).await?;
         }
         Ok(())
+    }
+}
+
+/// Which of two states of a deployment is the later one.
+fn newer(one: Deployment, other: Deployment) -> Deployment {
+    if one.version > other.version {
+        one
+    } else {
+        other
     }
 }
 

@@ -18,7 +18,7 @@ mod turn;
 pub(crate) mod wiring;
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use tokio::sync::{Semaphore, watch};
@@ -168,33 +168,38 @@ impl Runner {
         })
     }
 
-    /// The application file of a deployment, as it was when it was stored. What was
-    /// validated then is what runs: which of its keys a plugin's schema declares is
-    /// not asked again, since that plugin may be another by now. What is wrong with
-    /// it names the file as given, if someone gave it just now.
-    fn application(
-        &self,
-        deployment: &Deployment,
-        file: Option<&Path>,
-    ) -> Result<Application, PlanFailure> {
-        let application = &deployment.application;
-        // A source without a URL is a directory of this machine, and the path below
-        // it leads to the file from wherever someone reads of it.
-        let place = Path::new(&application.remote);
-        let name = match file {
-            Some(file) => file.to_owned(),
-            None if place.is_absolute() => place.join(&application.path),
-            None => PathBuf::from(&application.path),
-        };
-        let text = Text::from_text(name.display().to_string(), &deployment.target.config);
-        Application::from_source(&text, &deployment.application.name, &|_, _| true)
-            .map(|checked| checked.value)
-            .map_err(PlanFailure::Definition)
-    }
-
     /// The directory that belongs to a deployment and a plugin.
     fn scratch_of(&self, deployment: &DeploymentId, plugin: &PluginKey) -> PathBuf {
         self.scratch.join(deployment.as_str()).join(plugin.as_str())
+    }
+}
+
+/// The application file of a deployment that is driven: read when it is first
+/// needed, and once.
+#[derive(Debug, Default)]
+struct Definition(OnceLock<Result<Application, PlanFailure>>);
+
+impl Definition {
+    /// The file as it was when the deployment was stored. What was validated then
+    /// is what runs: which of its keys a plugin's schema declares is not asked
+    /// again, since that plugin may be another by now.
+    fn of(&self, deployment: &Deployment) -> Result<&Application, PlanFailure> {
+        let read = self.0.get_or_init(|| {
+            let application = &deployment.application;
+            // A source without a URL is a directory of this machine, and the path
+            // below it leads to the file from wherever someone reads of it.
+            let place = Path::new(&application.remote);
+            let name = if place.is_absolute() {
+                place.join(&application.path)
+            } else {
+                PathBuf::from(&application.path)
+            };
+            let text = Text::from_text(name.display().to_string(), &deployment.target.config);
+            Application::from_source(&text, &application.name, &|_, _| true)
+                .map(|checked| checked.value)
+                .map_err(PlanFailure::Definition)
+        });
+        read.as_ref().map_err(Clone::clone)
     }
 }
 

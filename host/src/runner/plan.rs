@@ -2,7 +2,6 @@
 //! again, asks the plugins, pins them, stores the plan or why there is none.
 
 use std::collections::BTreeSet;
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -18,18 +17,20 @@ use crate::store::LogKey;
 use super::planning::{PlanFailure, Planning};
 use super::services::CallLog;
 use super::wiring::Wiring;
-use super::{RunError, Runner, Stop, new_stage_id, now, stopped};
+use super::{Definition, RunError, Runner, Stop, new_stage_id, now, stopped};
 
 /// How often at most it is looked whether a planning was cancelled.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(20);
 
 impl Runner {
-    /// Plans a deployment, if nobody else does.
+    /// Plans a deployment, if nobody else does. Gives it as it is then, if this
+    /// is what became of it.
     pub(super) async fn plan_step(
         &self,
         deployment: &Deployment,
+        definition: &Definition,
         stop: &watch::Receiver<Stop>,
-    ) -> Result<(), RunError> {
+    ) -> Result<Option<Deployment>, RunError> {
         let id = &deployment.id;
         let queued = |d: &Deployment| d.status == DeploymentStatus::Queued;
         let planning = |d: &Deployment| d.status == DeploymentStatus::Planning;
@@ -44,7 +45,7 @@ impl Runner {
             .apply(deployment, |d| queued(d) || planning(d), begin)
             .await?;
         let Some(deployment) = begun.filter(planning) else {
-            return Ok(());
+            return Ok(None);
         };
         let mine = deployment.plan_attempt;
         let key = LogKey {
@@ -60,17 +61,22 @@ impl Runner {
         ));
         let still_mine = |d: &Deployment| planning(d) && d.plan_attempt == mine;
         let mut stop = stop.clone();
+        let plan = async {
+            let application = definition.of(&deployment)?;
+            let log = CallLog::Stored(log.clone());
+            self.plan_with(&deployment, application, log).await
+        };
         let made = tokio::select! {
-            made = self.plan_with(&deployment, None, CallLog::Stored(log.clone())) => made,
+            made = plan => made,
             // Planning has no effect but its answer: it can be dropped at once.
             cancelled = self.no_longer(id, still_mine) => {
                 cancelled?;
-                return Ok(log.finish().await?);
+                log.finish().await?;
+                return Ok(None);
             }
             () = stopped(&mut stop, Stop::Soon) => {
                 log.finish().await?;
-                self.apply(&deployment, still_mine, || Event::PlanHandedBack).await?;
-                return Ok(());
+                return self.apply(&deployment, still_mine, || Event::PlanHandedBack).await;
             }
         };
         match &made {
@@ -85,9 +91,7 @@ impl Runner {
             }
             Err(failure) => Event::PlanFailed(failure.to_string()),
         };
-        self.apply(&deployment, still_mine, || event.clone())
-            .await?;
-        Ok(())
+        self.apply(&deployment, still_mine, || event.clone()).await
     }
 
     /// Waits until something no longer holds of a deployment.
@@ -111,17 +115,14 @@ impl Runner {
         }
     }
 
-    /// Asks the plugins how a deployment will go; stores nothing. Problems of the
-    /// application file name it as given, if someone gave it just now.
+    /// Asks the plugins how a deployment will go; stores nothing.
     pub(crate) async fn plan_with(
         &self,
         deployment: &Deployment,
-        file: Option<&Path>,
+        application: &Application,
         log: CallLog,
     ) -> Result<Plan, PlanFailure> {
-        let application = self.application(deployment, file)?;
-        let wiring =
-            Wiring::new(&application, &*self.providers).map_err(PlanFailure::Definition)?;
+        let wiring = Wiring::new(application, &*self.providers).map_err(PlanFailure::Definition)?;
         let host = |error: &dyn std::error::Error| PlanFailure::Host(error.to_string());
         let target = self.source(deployment, &deployment.target).await;
         let target = target.map_err(|e| host(&e))?;
@@ -133,14 +134,14 @@ impl Runner {
             None => None,
         };
         let changed = match &running {
-            Some(running) if skips_by_path(&application) => {
+            Some(running) if skips_by_path(application) => {
                 Some(changes(running.clone(), target.clone()).await?)
             }
             _ => None,
         };
         let planning = Planning {
             deployment: Arc::new(deployment.clone()),
-            application: &application,
+            application,
             wiring: &wiring,
             providers: &*self.providers,
             target,

@@ -16,7 +16,7 @@ use crate::store::{Fence, Leased, LogKey, StoreError};
 
 use super::planning::{locate, plan_input};
 use super::services::{CallLog, CallServices};
-use super::{RunError, Runner, Stop, now, stopped};
+use super::{Definition, RunError, Runner, Stop, now, stopped};
 
 /// When a lease is looked at again that can't yet be said to have lapsed.
 pub(super) const LOOK_AGAIN: Duration = Duration::from_secs(1);
@@ -24,6 +24,16 @@ pub(super) const LOOK_AGAIN: Duration = Duration::from_secs(1);
 /// How long after the grace period a call is dropped that does not end by itself:
 /// the sandbox ends its own in time, a native plugin may not.
 const BACKSTOP: Duration = Duration::from_secs(1);
+
+/// A turn of a stage that was claimed.
+pub(super) struct Turn {
+    /// The deployment as it was then.
+    pub(super) deployment: Arc<Deployment>,
+    /// The stage.
+    pub(super) stage: StageId,
+    /// The application file of the deployment.
+    pub(super) definition: Arc<Definition>,
+}
 
 /// How a call to a plugin came back.
 enum Returned {
@@ -70,16 +80,16 @@ impl Runner {
             .await
     }
 
-    /// Runs a turn that was claimed, to its end.
+    /// Runs a turn that was claimed, to its end. Gives the deployment as it is
+    /// then, if the turn still counts.
     pub(super) async fn turn(
         self: Arc<Self>,
-        deployment: Deployment,
-        stage: StageId,
+        turn: Turn,
         stop: watch::Receiver<Stop>,
-    ) -> Result<(), RunError> {
-        let deployment = Arc::new(deployment);
-        let Some(stage) = deployment.stage(&stage) else {
-            return Ok(());
+    ) -> Result<Option<Deployment>, RunError> {
+        let deployment = &turn.deployment;
+        let Some(stage) = deployment.stage(&turn.stage) else {
+            return Ok(None);
         };
         let fence = Fence {
             deployment: deployment.id.clone(),
@@ -97,7 +107,7 @@ impl Runner {
             stage.attempt.number,
             Arc::new(now),
         ));
-        let returned = self.call(&deployment, stage, &fence, &log, stop).await;
+        let returned = self.call(&turn, stage, &fence, &log, stop).await;
         let event = match returned {
             Returned::HandedBack => Event::StageLost {
                 stage: stage.id.clone(),
@@ -136,24 +146,23 @@ impl Runner {
         match log.finish().await {
             Ok(()) => {}
             // Another attempt runs: whatever this one did counts no more.
-            Err(StoreError::Stale) => return Ok(()),
+            Err(StoreError::Stale) => return Ok(None),
             Err(error) => return Err(error.into()),
         }
         let mine = |d: &Deployment| is_running(d, &stage.id, stage.attempt);
-        self.apply(&deployment, mine, || event.clone()).await?;
-        Ok(())
+        self.apply(deployment, mine, || event.clone()).await
     }
 
     async fn call(
         &self,
-        deployment: &Arc<Deployment>,
+        turn: &Turn,
         stage: &Stage,
         fence: &Fence,
         log: &Arc<LogWriter>,
         mut stop: watch::Receiver<Stop>,
     ) -> Returned {
         let grace = self.limits.grace_period;
-        let answer = self.execute(deployment, stage, fence, log);
+        let answer = self.execute(turn, stage, fence, log);
         tokio::pin!(answer);
         let handed_back = async {
             stopped(&mut stop, Stop::Soon).await;
@@ -170,18 +179,18 @@ impl Runner {
 
     async fn execute(
         &self,
-        deployment: &Arc<Deployment>,
+        turn: &Turn,
         stage: &Stage,
         fence: &Fence,
         log: &Arc<LogWriter>,
     ) -> Result<Outcome, Failed> {
         let host = |error: String| PluginError::Host(error);
+        let deployment = &turn.deployment;
         let pinned = deployment.plugins.iter().find(|p| p.key == stage.plugin);
         let pinned = pinned.ok_or_else(|| host(format!("`{}` was not pinned", stage.plugin)))?;
         let provider = self.providers.pinned(pinned).await.map_err(host)?;
-        let application = self
-            .application(deployment, None)
-            .map_err(|e| host(e.to_string()))?;
+        let application = turn.definition.of(deployment);
+        let application = application.map_err(|e| host(e.to_string()))?;
         let target = self.source(deployment, &deployment.target).await;
         let target = target.map_err(|e| host(e.to_string()))?;
         let running = match &deployment.running {
@@ -214,7 +223,7 @@ impl Runner {
             timeout: time_left.saturating_add(grace).saturating_add(BACKSTOP),
         };
         let request = StageRequest {
-            input: plan_input(deployment, &application, &provider, target, running),
+            input: plan_input(deployment, application, &provider, target, running),
             stage: stage.id.clone(),
             name: stage.name.clone(),
             index: stage.index,
@@ -248,7 +257,7 @@ impl Runner {
         answer.map_err(|error| {
             let index = (deployment.strategy == Some(crate::model::Strategy::Pipeline))
                 .then_some(stage.index);
-            let located = locate(&application, &*self.providers, &provider, index, &error);
+            let located = locate(application, &*self.providers, &provider, index, &error);
             let mut failed = Failed::from(error);
             if let Some(problems) = located {
                 let text = problems.to_string().trim_end().to_owned();
@@ -283,11 +292,11 @@ impl Runner {
     }
 
     /// Takes over the stages and the planning of a deployment whose host is gone.
-    /// Gives when the next lease lapses, if nobody renews it.
+    /// Gives it as it is then, and when the next lease lapses, if nobody renews it.
     pub(super) async fn take_over(
         &self,
-        deployment: &Deployment,
-    ) -> Result<Option<Timestamp>, RunError> {
+        mut deployment: Deployment,
+    ) -> Result<(Deployment, Option<Timestamp>), RunError> {
         let mut next = None;
         for lease in self.store.leases(&deployment.id).await? {
             // What this host holds it is at work on.
@@ -307,14 +316,19 @@ impl Runner {
             };
             let lost = |d: &Deployment| is_running(d, id, attempt);
             let limit = self.limits.attempts.get();
-            self.apply(deployment, lost, || Event::StageLost {
-                stage: id.clone(),
-                clean: false,
-                limit,
-            })
-            .await?;
+            let taken = self
+                .apply(&deployment, lost, || Event::StageLost {
+                    stage: id.clone(),
+                    clean: false,
+                    limit,
+                })
+                .await?;
+            deployment = match taken {
+                Some(taken) => taken,
+                None => self.load(&deployment.id).await?,
+            };
         }
-        Ok(next)
+        Ok((deployment, next))
     }
 }
 

@@ -71,7 +71,7 @@ pub trait Store: Send + Sync + fmt::Debug {
     /// The deployments with work that is due, earliest first, at most `limit`:
     /// those whose [`Change::due`] has come, and those with a lease that has
     /// lapsed.
-    async fn due(&self, now: Timestamp, limit: usize) -> Result<Vec<DeploymentId>, StoreError>;
+    async fn due(&self, now: Timestamp, limit: usize) -> Result<Vec<Due>, StoreError>;
 
     /// When the next work will be due, as far as is known: a time that some
     /// deployment waits for, or the lapse of some lease.
@@ -185,6 +185,15 @@ pub trait Store: Send + Sync + fmt::Debug {
     /// Told of every change, by whichever process: the value counts up. Whoever
     /// waits looks first, then waits, then looks again.
     fn changes(&self) -> watch::Receiver<u64>;
+}
+
+/// A deployment with work that is due.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Due {
+    /// The deployment.
+    pub deployment: DeploymentId,
+    /// Its version: who knows it already knows what there is to do.
+    pub version: u64,
 }
 
 /// Who takes the leases of a change.

@@ -27,7 +27,14 @@ pub(crate) async fn measure() {
         let host = world::host(&empty, world::store(&empty), Arc::new(plugin), config).await;
         let working = host.clone();
         let work = tokio::spawn(async move { working.work(false).await });
-        tokio::time::sleep(Duration::from_secs(1)).await;
+        // One deployment, so that whatever is started late is started.
+        let request = world::request("app", &["NOOP"]);
+        let (one, _) = host.submit(&request).await.expect("it is stored");
+        let mut events = Box::pin(host.events(Some(one.id), 0));
+        while let Some(event) = events.next().await {
+            event.expect("an event");
+        }
+        drop(events);
         let idle = resident();
         host.shut_down();
         work.await.expect("no panic").expect("it worked");

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::model::{DeploymentId, EventKind};
-use crate::store::{Filter, Leased, StoreError};
+use crate::store::{Due, Filter, Leased, StoreError};
 
 pub(in crate::store) async fn a_new_deployment_is_there_whole_with_an_event_and_due_at_once(
     store: &dyn Store,
@@ -19,7 +19,16 @@ pub(in crate::store) async fn a_new_deployment_is_there_whole_with_an_event_and_
     let status = DeploymentStatus::Queued;
     let reason = new.reason.clone();
     assert_eq!(events[0].kind, EventKind::Deployment { status, reason });
-    assert_eq!(store.due(Timestamp(0), 10).await.unwrap(), [new.id]);
+    let due = store.due(Timestamp(0), 10).await.unwrap();
+    let version = new.version;
+    let deployment = new.id;
+    assert_eq!(
+        due,
+        [Due {
+            deployment,
+            version
+        }]
+    );
 }
 
 pub(in crate::store) async fn an_id_is_taken_once(store: &dyn Store) {

@@ -33,7 +33,7 @@ fn on_stage(stage: &str) -> Leased {
 
 async fn due(store: &dyn Store, now: u64, limit: usize) -> Vec<String> {
     let due = store.due(Timestamp(now), limit).await.unwrap();
-    due.iter().map(DeploymentId::to_string).collect()
+    due.iter().map(|due| due.deployment.to_string()).collect()
 }
 
 pub(in crate::store) async fn what_is_due_comes_earliest_first_up_to_the_limit(store: &dyn Store) {
@@ -58,6 +58,11 @@ pub(in crate::store) async fn a_change_says_anew_when_it_is_due(store: &dyn Stor
     let old = apply(store, &later).await;
     assert!(due(store, 19, 10).await.is_empty());
     assert_eq!(due(store, 20, 10).await, ["d"]);
+    let found = store.due(Timestamp(20), 10).await.unwrap();
+    assert_eq!(
+        found[0].version, old.version,
+        "who knows it knows what is due"
+    );
     apply(store, &change(&old, |_| {})).await;
     assert!(due(store, u64::MAX, 10).await.is_empty());
 }

@@ -13,7 +13,7 @@ use crate::model::{
     ApplicationId, Deployment, DeploymentId, Digest, Event, EventKind, LogLine, Revision, Timestamp,
 };
 use crate::store::{
-    Change, Fence, Filter, Holder, Keep, Lease, LogKey, StateOwner, Store, StoreError,
+    Change, Due, Fence, Filter, Holder, Keep, Lease, LogKey, StateOwner, Store, StoreError,
 };
 
 #[async_trait]
@@ -93,7 +93,7 @@ impl Store for SqliteStore {
             .await
     }
 
-    async fn due(&self, now: Timestamp, limit: usize) -> Result<Vec<DeploymentId>, StoreError> {
+    async fn due(&self, now: Timestamp, limit: usize) -> Result<Vec<Due>, StoreError> {
         let hosts = Arc::clone(&self.hosts);
         self.readers
             .read("looking for work".to_owned(), move |c| {

@@ -1,20 +1,27 @@
 //! What there is to do, and who has the right to do it.
 
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::{Connection, OptionalExtension, Row};
 
 use super::fault::Fault;
 use super::hosts::Hosts;
-use super::rows::{from_limit, from_time, number, to_leased, to_time};
+use super::rows::{from_limit, from_time, number, to_count, to_leased, to_time};
 use crate::model::{DeploymentId, Timestamp};
-use crate::store::Lease;
+use crate::store::{Due, Lease};
 
+/// Each has the time, the number, the id and the version.
 const DUE: &str = "
-    SELECT due_at, number FROM deployments WHERE due_at <= ?1 ORDER BY due_at LIMIT ?2";
+    SELECT due_at, number, id, version FROM deployments
+    WHERE due_at <= ?1 ORDER BY due_at LIMIT ?2";
 
 /// One deployment may have several leases.
 const LAPSED: &str = "
-    SELECT min(until), deployment FROM leases WHERE until <= ?1
-    GROUP BY deployment ORDER BY 1 LIMIT ?2";
+    SELECT min(leases.until), number, deployments.id, version
+    FROM leases JOIN deployments ON number = deployment
+    WHERE until <= ?1 GROUP BY deployment ORDER BY 1 LIMIT ?2";
+
+const OF_OWNER: &str = "
+    SELECT DISTINCT 0, number, deployments.id, version
+    FROM leases JOIN deployments ON number = deployment WHERE owner = ?1 LIMIT ?2";
 
 /// Each of the two is the first entry of an index.
 const NEXT: &str = "
@@ -36,31 +43,35 @@ pub(super) fn due(
     hosts: &Hosts,
     now: Timestamp,
     limit: usize,
-) -> Result<Vec<DeploymentId>, Fault> {
+) -> Result<Vec<Due>, Fault> {
     let (now, rows) = (from_time(now), from_limit(limit));
-    let mut due: Vec<(i64, i64)> = Vec::new();
+    let mut due = Vec::new();
     for sql in [DUE, LAPSED] {
         let mut statement = connection.prepare_cached(sql)?;
-        let found = statement.query_map((now, rows), |row| Ok((row.get(0)?, row.get(1)?)))?;
-        for row in found {
+        for row in statement.query_map((now, rows), to_due)? {
             due.push(row?);
         }
     }
     for owner in gone(connection, hosts)? {
-        let mut statement = connection
-            .prepare_cached("SELECT DISTINCT deployment FROM leases WHERE owner = ?1 LIMIT ?2")?;
-        let found = statement.query_map((owner, rows), |row| row.get(0))?;
-        for deployment in found {
-            due.push((0, deployment?));
+        let mut statement = connection.prepare_cached(OF_OWNER)?;
+        for row in statement.query_map((owner, rows), to_due)? {
+            due.push(row?);
         }
     }
-    due.sort_unstable();
+    due.sort_by_key(|(time, number, _)| (*time, *number));
     let mut seen = std::collections::HashSet::new();
-    due.retain(|(_, deployment)| seen.insert(*deployment));
+    due.retain(|(_, number, _)| seen.insert(*number));
     due.truncate(limit);
-    due.into_iter()
-        .map(|(_, number)| id_of(connection, number))
-        .collect()
+    Ok(due.into_iter().map(|(_, _, due)| due).collect())
+}
+
+/// The time, the number, and what is due.
+fn to_due(row: &Row<'_>) -> rusqlite::Result<(i64, i64, Due)> {
+    let due = Due {
+        deployment: DeploymentId::new(row.get::<_, String>(2)?),
+        version: to_count(row.get(3)?),
+    };
+    Ok((row.get(0)?, row.get(1)?, due))
 }
 
 /// When the next work will be due.
