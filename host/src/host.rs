@@ -407,7 +407,7 @@ impl Host {
         let store = &self.inner.store;
         let known = store.load(id).await?;
         let known = known.ok_or_else(|| Error::Input(format!("there is no deployment {id}")))?;
-        let done = transition(&**store, known, |_| true, event).await?;
+        let done = transition(&**store, &known, |_| true, event).await?;
         // It fits whatever it is, so there is one.
         done.ok_or_else(|| Error::Input(format!("deployment {id} is gone")))
     }

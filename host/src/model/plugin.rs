@@ -88,7 +88,8 @@ pub struct Call {
     /// What the call may read and write.
     pub services: Arc<dyn Services>,
     /// A directory of the host that belongs to this deployment and this plugin:
-    /// `/scratch` in the sandbox. None in a planning call.
+    /// `/scratch` in the sandbox. It is kept for all calls of the two, and made by
+    /// the first that uses it. None in a planning call.
     pub scratch: Option<PathBuf>,
     /// Whether the call should end.
     pub cancel: Cancel,

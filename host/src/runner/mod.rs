@@ -142,7 +142,6 @@ impl Runner {
         still_fits: impl Fn(&Deployment) -> bool,
         event: impl Fn() -> Event,
     ) -> Result<Option<Deployment>, RunError> {
-        let known = known.clone();
         match transition(&*self.store, known, still_fits, event).await {
             Ok(deployment) => Ok(deployment),
             Err(TransitionError::Rejected(rejected)) => {
@@ -218,16 +217,17 @@ pub(crate) enum TransitionError {
 /// None if `still_fits` says no to what it is now.
 pub(crate) async fn transition(
     store: &dyn Store,
-    mut deployment: Deployment,
+    known: &Deployment,
     still_fits: impl Fn(&Deployment) -> bool,
     event: impl Fn() -> Event,
 ) -> Result<Option<Deployment>, TransitionError> {
-    let mut is_now = false;
+    let mut read: Option<Deployment> = None;
     loop {
+        let (deployment, is_now) = (read.as_ref().unwrap_or(known), read.is_some());
         let wanted = event();
         let name = wanted.name();
-        let change = still_fits(&deployment)
-            .then(|| lifecycle::apply(&deployment, wanted, now()))
+        let change = still_fits(deployment)
+            .then(|| lifecycle::apply(deployment, wanted, now()))
             .transpose();
         match change {
             Ok(Some(change)) => {
@@ -246,8 +246,7 @@ pub(crate) async fn transition(
             Err(rejected) if is_now => return Err(rejected.into()),
             Ok(None) | Err(_) => {}
         }
-        deployment = load(store, &deployment.id).await?;
-        is_now = true;
+        read = Some(load(store, &known.id).await?);
     }
 }
 

@@ -37,6 +37,7 @@ impl Runner {
         let application = &deployment.application.id;
         let running = self.store.last_success(application).await?;
         let limit = self.limits.attempts.get();
+        let changes = self.store.changes();
         let begin = || Event::PlanBegun {
             limit,
             running: running.clone(),
@@ -69,7 +70,7 @@ impl Runner {
         let made = tokio::select! {
             made = plan => made,
             // Planning has no effect but its answer: it can be dropped at once.
-            cancelled = self.no_longer(id, still_mine) => {
+            cancelled = self.no_longer(id, still_mine, changes) => {
                 cancelled?;
                 log.finish().await?;
                 return Ok(None);
@@ -94,24 +95,25 @@ impl Runner {
         self.apply(&deployment, still_mine, || event.clone()).await
     }
 
-    /// Waits until something no longer holds of a deployment.
+    /// Waits until something no longer holds of a deployment: it is looked at after
+    /// changes that were not seen yet.
     async fn no_longer(
         &self,
         id: &DeploymentId,
         holds: impl Fn(&Deployment) -> bool,
+        mut changes: watch::Receiver<u64>,
     ) -> Result<(), RunError> {
-        let mut changes = self.store.changes();
         loop {
-            changes.borrow_and_update();
-            if !holds(&self.load(id).await?) {
-                return Ok(());
-            }
             if changes.changed().await.is_err() {
                 // Nobody is left who could change it.
                 std::future::pending::<()>().await;
             }
             // Most changes are those of others.
             tokio::time::sleep(BETWEEN_LOOKS).await;
+            changes.borrow_and_update();
+            if !holds(&self.load(id).await?) {
+                return Ok(());
+            }
         }
     }
 

@@ -1,6 +1,5 @@
 //! One turn of a stage: from the claim to the outcome in the store.
 
-use std::fs;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -200,9 +199,6 @@ impl Runner {
             }
             None => None,
         };
-        let scratch = self.scratch_of(&deployment.id, &stage.plugin);
-        fs::create_dir_all(&scratch)
-            .map_err(|error| host(format!("{}: {error}", scratch.display())))?;
         let (canceller, cancel) = Cancel::new();
         let told = self.on_cancel(&deployment.id, &stage.id, stage.attempt, canceller.clone());
         let mut cancelled = cancel.clone();
@@ -218,7 +214,7 @@ impl Runner {
                 cancel: cancel.clone(),
                 now,
             }),
-            scratch: Some(scratch),
+            scratch: Some(self.scratch_of(&deployment.id, &stage.plugin)),
             cancel,
             timeout: time_left.saturating_add(grace).saturating_add(BACKSTOP),
         };

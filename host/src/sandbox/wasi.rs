@@ -1,6 +1,7 @@
 //! What of WASI a call gets: its sources, its scratch directory and what was
 //! granted. Nothing else: no network, no name lookup, no standard input.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use wasmtime_wasi::{FsPerms, WasiCtx, WasiCtxBuilder};
@@ -55,6 +56,13 @@ pub(super) fn context(
         (mounts.running.as_deref(), RUNNING, FsPerms::ReadOnly),
         (mounts.scratch.as_deref(), SCRATCH, FsPerms::ReadWrite),
     ];
+    if let Some(scratch) = &mounts.scratch
+        && !scratch.is_dir()
+    {
+        fs::create_dir_all(scratch).map_err(|error| {
+            PluginError::Host(format!("could not make {}: {error}", scratch.display()))
+        })?;
+    }
     for (host, guest, permissions) in own {
         if let Some(host) = host {
             open(&mut wasi, host, guest, permissions)?;

@@ -1,89 +1,211 @@
-//! The bare thing beside the host: SQLite, with the same settings, committing rows
-//! of the same sizes in groups of the same size.
+//! The bare thing beside the host: SQLite alone, with the same settings, the same
+//! tables and indexes, committing the same rows in groups of the same size.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, params};
 
+/// Changes of a deployment of three stages: it is stored, its planning begins, it
+/// is planned, and each stage begins and ends.
+pub(crate) const CHANGES: usize = 9;
+
 /// What the host wrote.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub(crate) struct Written {
-    /// Changes of deployments.
-    pub(crate) changes: u64,
+    schema: Vec<String>,
+    deployments: Vec<Row>,
     /// Changes a commit.
-    pub(crate) group: u64,
-    /// Bytes of a deployment's own row.
-    pub(crate) head: usize,
-    /// Bytes of a stage's row.
-    pub(crate) stage: usize,
-    /// Bytes of an event.
-    pub(crate) event: usize,
-    /// Events of all.
-    pub(crate) events: u64,
+    pub(crate) group: usize,
 }
 
-/// What the host wrote to a state file.
-pub(crate) fn written(file: &Path, changes: u64, commits: u64) -> Written {
+/// A deployment with all that belongs to it.
+#[derive(Debug)]
+struct Row {
+    number: i64,
+    id: String,
+    application: String,
+    created_at: i64,
+    head: String,
+    /// Ids and bodies.
+    stages: Vec<(String, String)>,
+    events: Vec<(i64, String)>,
+    /// What the application last deployed with success.
+    revision: String,
+}
+
+/// Reads what the host wrote to a state file, in so many commits.
+pub(crate) fn written(file: &Path, commits: u64) -> Written {
     let database = Connection::open(file).expect("the state");
-    let one = |sql: &str| -> i64 {
-        let value = database.query_row(sql, [], |row| row.get::<_, Option<i64>>(0));
-        value.expect("a number").unwrap_or_default()
+    let texts = |sql: &str| -> Vec<String> {
+        let mut statement = database.prepare(sql).expect("a query");
+        let rows = statement.query_map([], |row| row.get(0)).expect("rows");
+        rows.collect::<Result<_, _>>().expect("texts")
     };
-    let size = |sql: &str| usize::try_from(one(sql)).unwrap_or_default();
+    let schema = texts(
+        "SELECT sql FROM sqlite_schema
+         WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite_%' ORDER BY rootpage",
+    );
+    let mut statement = database
+        .prepare(
+            "SELECT number, id, application, created_at, head, revision
+             FROM deployments JOIN last_success USING (application) ORDER BY number",
+        )
+        .expect("a query");
+    let rows = statement.query_map([], |row| {
+        Ok(Row {
+            number: row.get(0)?,
+            id: row.get(1)?,
+            application: row.get(2)?,
+            created_at: row.get(3)?,
+            head: row.get(4)?,
+            stages: pairs(&database, "id, body FROM stages", "place", row.get(0)?)?,
+            events: pairs(&database, "at, kind FROM events", "number", row.get(0)?)?,
+            revision: row.get(5)?,
+        })
+    });
+    let deployments: Vec<Row> = rows
+        .expect("rows")
+        .collect::<Result<_, _>>()
+        .expect("deployments");
+    let commits = usize::try_from(commits).expect("a number").max(1);
     Written {
-        changes,
-        group: (changes / commits.max(1)).max(1),
-        head: size("SELECT CAST(avg(length(head)) AS INTEGER) FROM deployments"),
-        stage: size("SELECT CAST(avg(length(body)) AS INTEGER) FROM stages"),
-        event: size("SELECT CAST(avg(length(kind)) AS INTEGER) FROM events"),
-        events: one("SELECT count(*) FROM events").unsigned_abs(),
+        group: (deployments.len() * CHANGES / commits).max(1),
+        schema,
+        deployments,
     }
 }
 
+fn pairs<A: rusqlite::types::FromSql>(
+    database: &Connection,
+    what: &str,
+    order: &str,
+    deployment: i64,
+) -> rusqlite::Result<Vec<(A, String)>> {
+    let sql = format!("SELECT {what} WHERE deployment = ?1 ORDER BY {order}");
+    let mut statement = database.prepare_cached(&sql)?;
+    let rows = statement.query_map([deployment], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    rows.collect()
+}
+
+fn count(number: usize) -> i64 {
+    i64::try_from(number).expect("a few")
+}
+
 /// How long SQLite takes for the same.
-pub(crate) fn write(file: &Path, written: Written) -> Duration {
+pub(crate) fn write(file: &Path, written: &Written) -> Duration {
     let database = Connection::open(file).expect("a database");
     database
         .execute_batch(
             "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
-             PRAGMA wal_autocheckpoint = 4000; PRAGMA cache_size = -16384;
-             CREATE TABLE heads (id INTEGER PRIMARY KEY, head TEXT NOT NULL);
-             CREATE TABLE stages (id INTEGER PRIMARY KEY, body TEXT NOT NULL);
-             CREATE TABLE events (id INTEGER PRIMARY KEY, kind TEXT NOT NULL);",
+             PRAGMA wal_autocheckpoint = 4000; PRAGMA cache_size = -16384;",
         )
-        .expect("tables");
-    let text = |length: usize| "x".repeat(length);
-    let (head, stage, event) = (text(written.head), text(written.stage), text(written.event));
-    let events = (written.events / written.changes.max(1)).max(1);
+        .expect("the settings");
+    for sql in &written.schema {
+        database.execute_batch(sql).expect("a table or an index");
+    }
+    database.set_prepared_statement_cache_capacity(64);
     let start = Instant::now();
-    let mut done = 0;
-    while done < written.changes {
-        database
-            .execute_batch("BEGIN IMMEDIATE")
-            .expect("a transaction");
-        for change in done..(done + written.group).min(written.changes) {
-            // Nine changes are those of one deployment.
-            let row = i64::try_from(change / 9).unwrap_or_default();
-            let put = |sql: &str, row: i64, text: &str| {
-                let mut statement = database.prepare_cached(sql).expect("a statement");
-                statement.execute(params![row, text]).expect("a row");
-            };
-            put("INSERT OR REPLACE INTO heads VALUES (?1, ?2)", row, &head);
-            put(
-                "INSERT OR REPLACE INTO stages VALUES (?1, ?2)",
-                row * 3 + i64::try_from(change % 3).unwrap_or_default(),
-                &stage,
-            );
-            for _ in 0..events {
-                let mut statement = database
-                    .prepare_cached("INSERT INTO events (kind) VALUES (?1)")
-                    .expect("a statement");
-                statement.execute([&event]).expect("a row");
+    // As many deployments as a group has changes move on together.
+    for together in written.deployments.chunks(written.group) {
+        for change in 0..CHANGES {
+            database
+                .execute_batch("BEGIN IMMEDIATE")
+                .expect("a transaction");
+            for row in together {
+                row.write(&database, change).expect("its rows");
             }
+            database.execute_batch("COMMIT").expect("a commit");
         }
-        database.execute_batch("COMMIT").expect("a commit");
-        done += written.group;
     }
     start.elapsed()
+}
+
+impl Row {
+    /// The rows of one of its changes.
+    fn write(&self, database: &Connection, change: usize) -> rusqlite::Result<()> {
+        let run = |sql: &str, values: &[&dyn rusqlite::ToSql]| {
+            database.prepare_cached(sql)?.execute(values).map(drop)
+        };
+        let status = ["queued", "planning", "planned", "running"][change.min(3)];
+        let last = change + 1 == CHANGES;
+        if change == 0 {
+            run(
+                "INSERT INTO deployments (number, id, application, name, status, unfinished,
+                     created_at, version, due_at, stages, pins, head)
+                 VALUES (?1, ?2, ?3, ?3, 'queued', 1, ?4, 1, 0, 0, '', ?5)",
+                params![
+                    self.number,
+                    self.id,
+                    self.application,
+                    self.created_at,
+                    self.head
+                ],
+            )?;
+        } else {
+            run(
+                "UPDATE deployments SET status = ?2, unfinished = ?3, version = ?4, due_at = ?5,
+                     stages = ?6, pins = '', head = ?7 WHERE number = ?1",
+                params![
+                    self.number,
+                    if last { "succeeded" } else { status },
+                    !last,
+                    count(change),
+                    // Due when there is something to begin.
+                    (change % 2 == 0 && !last).then_some(0),
+                    count(self.stages.len()),
+                    self.head
+                ],
+            )?;
+        }
+        // The planning, and each stage, has a lease while it goes on.
+        if change > 0 {
+            let leased = match change {
+                1 | 2 => "",
+                _ => self.stages[(change - 3) / 2].0.as_str(),
+            };
+            if change % 2 == 1 {
+                run(
+                    "INSERT INTO leases (deployment, stage, owner, until)
+                     VALUES (?1, ?2, 'owner', 1)",
+                    params![self.number, leased],
+                )?;
+            } else {
+                run(
+                    "DELETE FROM leases WHERE deployment = ?1 AND stage = ?2",
+                    params![self.number, leased],
+                )?;
+            }
+        }
+        for (place, (id, body)) in self.stages.iter().enumerate() {
+            if change == 2 || (change > 2 && (change - 3) / 2 == place) {
+                run(
+                    "INSERT INTO stages (deployment, place, id, status, final, attempt, turn,
+                         note, body)
+                     VALUES (?1, ?2, ?3, ?4, 0, 1, 1, '', ?5)
+                     ON CONFLICT (deployment, place)
+                         DO UPDATE SET status = excluded.status, body = excluded.body",
+                    params![self.number, count(place), id, status, body],
+                )?;
+            }
+        }
+        if last {
+            run(
+                "INSERT INTO last_success (application, revision) VALUES (?1, ?2)
+                 ON CONFLICT (application) DO UPDATE SET revision = excluded.revision",
+                params![self.application, self.revision],
+            )?;
+        }
+        let (from, to) = (
+            self.events.len() * change / CHANGES,
+            self.events.len() * (change + 1) / CHANGES,
+        );
+        for (at, kind) in &self.events[from..to] {
+            run(
+                "INSERT INTO events (deployment, at, kind) VALUES (?1, ?2, ?3)",
+                params![self.number, at, kind],
+            )?;
+        }
+        Ok(())
+    }
 }

@@ -6,6 +6,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
 use super::fault::Fault;
@@ -39,7 +40,7 @@ pub(super) fn writing(path: &Path, patience: Duration) -> Result<Connection, Sto
     )
     .map_err(failed)?;
     connection.busy_timeout(patience).map_err(failed)?;
-    connection.set_prepared_statement_cache_capacity(STATEMENTS);
+    keep_statements(&connection).map_err(failed)?;
     // Before anything is written to it.
     schema::check(&connection, path)?;
     let mode: String = connection
@@ -76,11 +77,19 @@ pub(super) fn reading(path: &Path, patience: Duration) -> Result<Connection, Sto
     )
     .map_err(failed)?;
     connection.busy_timeout(patience).map_err(failed)?;
-    connection.set_prepared_statement_cache_capacity(STATEMENTS);
+    keep_statements(&connection).map_err(failed)?;
     connection
         .execute_batch("PRAGMA query_only = ON; PRAGMA temp_store = MEMORY;")
         .map_err(failed)?;
     Ok(connection)
+}
+
+/// Lets each statement be prepared once: SQLite would otherwise make its plan anew
+/// whenever another value is bound that it might depend on. None of ours does.
+fn keep_statements(connection: &Connection) -> rusqlite::Result<()> {
+    connection.set_prepared_statement_cache_capacity(STATEMENTS);
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
+    Ok(())
 }
 
 /// The directory beside a state file that belongs to it: `<file>-files`. The store

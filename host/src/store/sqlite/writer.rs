@@ -2,8 +2,9 @@
 //!
 //! A durable commit waits for the disk, whatever its size. So all that is asked
 //! for while one commit runs goes into the next one together. Each piece of work
-//! has a savepoint of its own and gets an answer of its own, after the commit:
-//! one that is refused takes nothing back but itself.
+//! gets an answer of its own, after the commit. One that is refused takes nothing
+//! back but itself: most are refused before they write, and where one has written
+//! something, the whole group is done again, each piece by itself.
 //!
 //! The same connection notices the commits of other processes: SQLite's
 //! `data_version` counts those, and never the connection's own.
@@ -54,9 +55,9 @@ enum Message {
     Watch,
 }
 
-/// A piece of work, to be done once or, after a commit that failed, again.
+/// A piece of work, to be done once or, after a group that failed, again.
 trait Work: Send {
-    /// Does it in the open transaction; whether it is to stay.
+    /// Does it in the open transaction; whether it is done.
     fn run(&mut self, connection: &Connection) -> bool;
     /// Answers with its result, or with why it is not stored.
     fn answer(self: Box<Self>, failure: Option<&Fault>);
@@ -279,7 +280,7 @@ impl Thread {
         let mut result = Ok(());
         while let Some(mut work) = next.take() {
             if result.is_ok() {
-                result = self.run_in_savepoint(work.as_mut());
+                result = self.attempt(work.as_mut());
             }
             group.push(work);
             while group.len() < GROUP && next.is_none() {
@@ -290,10 +291,15 @@ impl Thread {
                 }
             }
         }
-        match result.and_then(|()| self.commit(before)) {
+        let result = result.and_then(|()| self.commit(before));
+        if result.is_err() {
+            self.abandon();
+        }
+        match result {
             Ok(()) => group.into_iter().for_each(|work| work.answer(None)),
             // The fault may be that of one piece only, such as one that is too
-            // large for what is left of the disk: the others shall not suffer.
+            // large for what is left of the disk, or that was refused half-way: the
+            // others shall not suffer.
             Err(_) if group.len() > 1 => group.into_iter().for_each(|work| self.alone(work)),
             Err(fault) => group.into_iter().for_each(|work| work.answer(Some(&fault))),
         }
@@ -302,9 +308,12 @@ impl Thread {
     /// Does one piece of work in a transaction of its own.
     fn alone(&mut self, mut work: Box<dyn Work>) {
         let result = self.begin().and_then(|before| {
-            self.run_in_savepoint(work.as_mut())?;
+            self.attempt(work.as_mut())?;
             self.commit(before)
         });
+        if result.is_err() {
+            self.abandon();
+        }
         work.answer(result.err().as_ref());
     }
 
@@ -324,33 +333,31 @@ impl Thread {
         }
     }
 
-    /// An error is one of the whole transaction, which is then abandoned.
-    fn run_in_savepoint(&self, work: &mut dyn Work) -> Result<(), Fault> {
-        self.execute("SAVEPOINT work")?;
-        let stays = work.run(&self.connection);
+    /// Does a piece of work. An error is one of the whole transaction, which is
+    /// then abandoned.
+    fn attempt(&self, work: &mut dyn Work) -> Result<(), Fault> {
+        let before = self.connection.total_changes();
+        let done = work.run(&self.connection);
         if self.connection.is_autocommit() {
             // A full disk, and the like, make SQLite take back the transaction.
             let fault = "the transaction was taken back: the disk may be full or failing";
             return Err(Fault::Other(fault.to_owned()));
         }
-        if !stays {
-            self.execute("ROLLBACK TO work")?;
+        if !done && self.connection.total_changes() != before {
+            let fault = "it was refused after it had written something";
+            return Err(Fault::Other(fault.to_owned()));
         }
-        self.execute("RELEASE work")
+        Ok(())
     }
 
     fn commit(&self, before: u64) -> Result<(), Fault> {
-        let result = self.execute("COMMIT");
-        match &result {
-            // Such as a renewal where there is no lease.
-            Ok(()) if self.connection.total_changes() == before => {}
-            Ok(()) => {
-                self.commits.fetch_add(1, Ordering::SeqCst);
-                self.tell();
-            }
-            Err(_) => self.abandon(),
+        self.execute("COMMIT")?;
+        // Such as a renewal where there is no lease.
+        if self.connection.total_changes() != before {
+            self.commits.fetch_add(1, Ordering::SeqCst);
+            self.tell();
         }
-        result
+        Ok(())
     }
 
     fn abandon(&self) {
