@@ -35,6 +35,7 @@
 extern crate self as stagewright;
 
 mod backup;
+mod clock;
 pub mod definition;
 mod error;
 mod events;

@@ -5,6 +5,7 @@ mod call;
 mod program;
 mod project;
 mod recorder;
+mod state;
 
 use std::path::PathBuf;
 
@@ -12,6 +13,7 @@ pub use call::Scene;
 pub use program::{Ended, Reader, Running};
 pub use project::{Gate, Project, indented};
 pub use recorder::Recorder;
+pub use state::State;
 
 /// The bytes of a component that was built before the tests.
 pub fn component(name: &str) -> Vec<u8> {

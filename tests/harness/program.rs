@@ -5,13 +5,13 @@
 
 use std::fmt;
 use std::fs::OpenOptions;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Resource, Rlimit, Signal, WaitOptions, kill_process, prlimit, waitpid};
 use serde_json::Value;
 
 /// How long a program may be silent before a test gives it up.
@@ -46,7 +46,8 @@ pub struct Running {
     command: String,
     lines: Receiver<String>,
     seen: Vec<String>,
-    stderr: Receiver<String>,
+    errors: Receiver<String>,
+    complained: Vec<String>,
 }
 
 /// How the program ended, and all that it wrote.
@@ -117,21 +118,21 @@ impl Running {
             // count on that.
             drop(sender);
         });
-        let mut pipe = child.stderr.take().expect("a pipe");
-        let (sender, stderr) = channel();
+        let pipe = child.stderr.take().expect("a pipe");
+        let (sender, errors) = channel();
         std::thread::spawn(move || {
-            let mut bytes = Vec::new();
-            pipe.read_to_end(&mut bytes).expect("a pipe can be read");
-            let text = String::from_utf8(bytes).expect("the errors are text");
-            // Nobody may wait for it any more.
-            let _ = sender.send(text);
+            for line in BufReader::new(pipe).lines() {
+                // Nobody may wait for it any more.
+                let _ = sender.send(line.expect("the errors are text"));
+            }
         });
         Self {
             child,
             command: format!("stagewright {}", arguments.join(" ")),
             lines,
             seen: Vec::new(),
-            stderr,
+            errors,
+            complained: Vec::new(),
         }
     }
 
@@ -143,9 +144,24 @@ impl Running {
                 Some(line) if line.contains(words) => return line,
                 Some(_) => {}
                 None => {
-                    let errors = self.stderr();
+                    let errors = self.complaints();
                     let (command, lines) = (&self.command, self.seen.join("\n"));
                     panic!("{command} ended without a line with {words:?}:\n{lines}\n{errors}");
+                }
+            }
+        }
+    }
+
+    /// Waits for the first line of errors, after those waited for before, that has
+    /// these words.
+    pub fn complaint_with(&mut self, words: &str) -> String {
+        loop {
+            match self.next_complaint() {
+                Some(line) if line.contains(words) => return line,
+                Some(_) => {}
+                None => {
+                    let (command, lines) = (&self.command, self.complained.join("\n"));
+                    panic!("{command} ended without complaining of {words:?}:\n{lines}");
                 }
             }
         }
@@ -171,6 +187,31 @@ impl Running {
         self.signal(Signal::HUP);
     }
 
+    /// Has the program stand still, whatever it is at, until it is let go on; and
+    /// waits until it does.
+    pub fn stand_still(&self) {
+        self.signal(Signal::STOP);
+        let stopped = waitpid(Some(Pid::from_child(&self.child)), WaitOptions::UNTRACED);
+        let (_, status) = stopped.expect("a child of the test").expect("a change");
+        assert!(status.stopped(), "{} has ended instead", self.command);
+    }
+
+    /// Lets the program go on that stands still.
+    pub fn go_on(&self) {
+        self.signal(Signal::CONT);
+    }
+
+    /// Lets no file of the program grow beyond so many bytes, or any again: to it,
+    /// that is a disk that is full. It has to ignore the signal of that.
+    pub fn limit_files(&self, bytes: Option<u64>) {
+        let limit = Rlimit {
+            current: bytes,
+            maximum: None,
+        };
+        let set = prlimit(Some(Pid::from_child(&self.child)), Resource::Fsize, limit);
+        set.expect("it is a child of the test");
+    }
+
     fn signal(&self, signal: Signal) {
         kill_process(Pid::from_child(&self.child), signal).expect("it is a child of the test");
     }
@@ -185,7 +226,7 @@ impl Running {
     /// Waits for the end.
     pub fn end(mut self) -> Ended {
         while self.next_line().is_some() {}
-        let stderr = self.stderr();
+        let stderr = self.complaints();
         let status = self.child.wait().expect("it is a child of the test");
         let ended = Ended {
             code: status.code(),
@@ -201,6 +242,17 @@ impl Running {
         ended
     }
 
+    fn next_complaint(&mut self) -> Option<String> {
+        match self.errors.recv_timeout(GUARD) {
+            Ok(line) => {
+                self.complained.push(line.clone());
+                Some(line)
+            }
+            Err(RecvTimeoutError::Disconnected) => None,
+            Err(RecvTimeoutError::Timeout) => self.hangs(),
+        }
+    }
+
     fn next_line(&mut self) -> Option<String> {
         match self.lines.recv_timeout(GUARD) {
             Ok(line) => {
@@ -213,12 +265,10 @@ impl Running {
     }
 
     /// All of the standard error, which is there at the end.
-    fn stderr(&self) -> String {
-        match self.stderr.recv_timeout(GUARD) {
-            Ok(text) => text,
-            Err(RecvTimeoutError::Disconnected) => panic!("the errors could not be read"),
-            Err(RecvTimeoutError::Timeout) => self.hangs(),
-        }
+    fn complaints(&mut self) -> String {
+        while self.next_complaint().is_some() {}
+        let lines = self.complained.iter();
+        lines.map(|line| format!("{line}\n")).collect()
     }
 
     fn hangs(&self) -> ! {

@@ -22,6 +22,7 @@ mod reports;
 mod rollback;
 mod skipping;
 mod skipping_by_hand;
+mod standing_still;
 mod story;
 mod time_limits;
 mod working;

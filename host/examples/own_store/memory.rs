@@ -100,13 +100,18 @@ impl Tables {
     /// Refuses what does not come from a stage's newest execution.
     fn check(&self, fence: Option<&Fence>) -> Result<(), StoreError> {
         let Some(fence) = fence else { return Ok(()) };
-        let stage = self
-            .row(&fence.deployment)
-            .and_then(|row| row.deployment.stage(&fence.stage));
-        match stage {
-            Some(stage) if stage.attempt == fence.attempt && !stage.status.is_final() => Ok(()),
-            _ => Err(StoreError::Stale),
-        }
+        let deployment = self.row(&fence.deployment).map(|row| &row.deployment);
+        let fits = deployment.is_some_and(|deployment| match &fence.stage {
+            Some(stage) => deployment
+                .stage(stage)
+                .is_some_and(|stage| stage.attempt == fence.attempt && !stage.status.is_final()),
+            None => {
+                let status = deployment.status;
+                let open = [DeploymentStatus::Planning, DeploymentStatus::Cancelled];
+                deployment.plan_attempt == fence.attempt.number && open.contains(&status)
+            }
+        });
+        if fits { Ok(()) } else { Err(StoreError::Stale) }
     }
 
     fn succeeded(&mut self, deployment: &Deployment) {
@@ -277,14 +282,15 @@ impl Store for MemoryStore {
     async fn note(&self, fence: &Fence, text: &str, now: Timestamp) -> Result<(), StoreError> {
         self.write(|tables| {
             tables.check(Some(fence))?;
+            let id = fence.stage.as_ref().ok_or(StoreError::Stale)?;
             let row = tables.row_mut(&fence.deployment)?;
             let stages = &mut row.deployment.stages;
-            if let Some(stage) = stages.iter_mut().find(|stage| stage.id == fence.stage) {
+            if let Some(stage) = stages.iter_mut().find(|stage| &stage.id == id) {
                 text.clone_into(&mut stage.note);
             }
             let deployment = row.deployment.clone();
             let kind = EventKind::Note {
-                stage: fence.stage.clone(),
+                stage: id.clone(),
                 text: text.to_owned(),
             };
             tables.tell(&deployment, now, kind);

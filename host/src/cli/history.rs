@@ -3,6 +3,7 @@
 use futures_util::StreamExt;
 use serde_json::json;
 
+use crate::clock::now;
 use crate::definition::parse_duration;
 use crate::model::{Deployment, DeploymentStatus, LogLine, Stage, StageId, Timestamp};
 use crate::store::Filter;
@@ -48,9 +49,8 @@ pub(super) fn time(text: &str) -> Result<Timestamp, String> {
     let ago = parse_duration(text).map_err(|(problem, help)| {
         format!("{problem}; {help}; or a time such as 2026-05-30T12:00:00Z")
     })?;
-    let now = u64::try_from(jiff::Timestamp::now().as_millisecond()).unwrap_or_default();
     let ago = u64::try_from(ago.as_millis()).unwrap_or(u64::MAX);
-    Ok(Timestamp(now.saturating_sub(ago)))
+    Ok(Timestamp(now().0.saturating_sub(ago)))
 }
 
 pub(super) async fn list(host: &Host, args: &ListArgs, output: &Output) -> Result<Exit, Error> {

@@ -59,7 +59,7 @@ fn log(stage: Option<&str>) -> LogKey {
 fn writer(store: &Arc<dyn Store>, attempt: u32) -> LogWriter {
     let fence = Fence {
         deployment: "d".into(),
-        stage: "s1".into(),
+        stage: Some("s1".into()),
         attempt: Attempt {
             number: attempt,
             turn: 1,

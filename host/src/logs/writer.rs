@@ -74,8 +74,7 @@ enum Phase {
 
 impl LogWriter {
     /// A writer of a log: for an execution, with its fence and the number of its
-    /// attempt; for a plan, without a fence and with 0. To be called within a
-    /// tokio runtime.
+    /// attempt; for a plan, with 0. To be called within a tokio runtime.
     pub fn new(
         store: Arc<dyn Store>,
         key: LogKey,

@@ -19,27 +19,23 @@ pub(crate) mod wiring;
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::Instant;
 
 use tokio::sync::{Semaphore, watch};
 
+use crate::clock::{heartbeat, lease};
 use crate::definition::{Application, HostLimits, Source as Text};
 use crate::lifecycle::{self, Event, Rejected};
-use crate::model::{Deployment, DeploymentId, PluginKey, Revision, Source, StageId, Timestamp};
+use crate::model::{Deployment, DeploymentId, PluginKey, Revision, Source, StageId};
 use crate::source::{SourceError, Sources};
 use crate::store::{Holder, Keep, Store, StoreError};
 
+pub(crate) use crate::clock::now;
 use cancelling::Calls;
 pub(crate) use drive::Parked;
 pub use planning::PlanFailure;
 use providers::Providers;
 pub(crate) use services::CallLog;
-
-/// How long a lease lasts unless it is renewed.
-const LEASE: Duration = Duration::from_secs(15);
-
-/// How often leases are renewed.
-const HEARTBEAT: Duration = Duration::from_secs(3);
 
 /// Drives deployments.
 #[derive(Debug)]
@@ -111,12 +107,12 @@ impl Runner {
 
     /// Renews this host's leases until it is dropped.
     pub(crate) async fn keep_leases(self: Arc<Self>) {
-        let mut beat = tokio::time::interval(HEARTBEAT);
+        let mut beat = tokio::time::interval(heartbeat());
         beat.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         let mut last = Instant::now();
         loop {
             beat.tick().await;
-            let stood_still = last.elapsed() > LEASE;
+            let stood_still = last.elapsed() > lease();
             last = Instant::now();
             if stood_still && let Err(error) = self.tell_of_losses().await {
                 tracing::warn!(%error, "it could not be seen what others have taken over");
@@ -259,16 +255,8 @@ async fn load(store: &dyn Store, id: &DeploymentId) -> Result<Deployment, RunErr
 fn holder(store: &dyn Store) -> Holder {
     Holder {
         owner: store.owner().to_owned(),
-        until: now().after(LEASE),
+        until: now().after(lease()),
     }
-}
-
-/// The time now.
-pub(crate) fn now() -> Timestamp {
-    let since = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .unwrap_or_default();
-    Timestamp::default().after(since)
 }
 
 /// A new id for a stage.

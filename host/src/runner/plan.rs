@@ -10,9 +10,9 @@ use tokio::sync::watch;
 use crate::definition::Application;
 use crate::lifecycle::{Event, Plan};
 use crate::logs::LogWriter;
-use crate::model::{Deployment, DeploymentId, DeploymentStatus, Severity, Source};
+use crate::model::{Attempt, Deployment, DeploymentId, DeploymentStatus, Severity, Source};
 use crate::source::changed_files;
-use crate::store::LogKey;
+use crate::store::{Fence, LogKey, StoreError};
 
 use super::planning::{PlanFailure, Planning};
 use super::services::CallLog;
@@ -56,7 +56,15 @@ impl Runner {
         let log = Arc::new(LogWriter::new(
             self.store.clone(),
             key,
-            None,
+            // What another planning has taken over has no more to say.
+            Some(Fence {
+                deployment: id.clone(),
+                stage: None,
+                attempt: Attempt {
+                    number: mine,
+                    turn: 0,
+                },
+            }),
             0,
             Arc::new(now),
         ));
@@ -72,11 +80,11 @@ impl Runner {
             // Planning has no effect but its answer: it can be dropped at once.
             cancelled = self.no_longer(id, still_mine, changes) => {
                 cancelled?;
-                log.finish().await?;
+                is_stored(&log).await?;
                 return Ok(None);
             }
             () = stopped(&mut stop, Stop::Soon) => {
-                log.finish().await?;
+                is_stored(&log).await?;
                 return self.apply(&deployment, still_mine, || Event::PlanHandedBack).await;
             }
         };
@@ -84,7 +92,9 @@ impl Runner {
             Ok(plan) => log.write(Severity::Success, &plan.summary),
             Err(failure) => log.write(Severity::Error, &failure.to_string()),
         }
-        log.finish().await?;
+        if !is_stored(&log).await? {
+            return Ok(None);
+        }
         let event = match made {
             Ok(plan) => {
                 self.pin(&plan).await?;
@@ -173,6 +183,15 @@ impl Runner {
             }
         }
         Ok(())
+    }
+}
+
+/// Stores what was said of a planning. Whether it still counts.
+async fn is_stored(log: &LogWriter) -> Result<bool, RunError> {
+    match log.finish().await {
+        Ok(()) => Ok(true),
+        Err(StoreError::Stale) => Ok(false),
+        Err(error) => Err(error.into()),
     }
 }
 

@@ -72,8 +72,13 @@ impl CallServices {
                 deployment.id.clone(),
                 self.plugin.clone(),
             )),
-            (Scope::Stage, Some(fence)) => Ok(StateOwner::Stage(fence.stage.clone())),
-            (_, None) => Err(Refusal::Denied(format!(
+            (
+                Scope::Stage,
+                Some(Fence {
+                    stage: Some(stage), ..
+                }),
+            ) => Ok(StateOwner::Stage(stage.clone())),
+            (Scope::Stage, Some(_)) | (_, None) => Err(Refusal::Denied(format!(
                 "plugin `{}` called `{call}` in the scope `{}` while planning, where only the \
                  scope `application` can be read",
                 self.plugin,
@@ -174,15 +179,17 @@ impl Services for CallServices {
     }
 
     async fn commands(&self, after: u64) -> Result<Vec<Command>, Refusal> {
-        let Some(fence) = &self.fence else {
+        let stage = self.fence.as_ref().and_then(|fence| fence.stage.as_ref());
+        let Some(stage) = stage else {
             return Err(Refusal::Denied(format!(
                 "plugin `{}` called `commands.after` while planning, where there is no stage yet",
                 self.plugin
             )));
         };
         // As it is now, not as it was when the call began.
-        let loaded = self.store.load(&fence.deployment).await.map_err(refusal)?;
-        let stage = loaded.as_ref().and_then(|d| d.stage(&fence.stage));
+        let loaded = self.store.load(&self.deployment.id).await;
+        let loaded = loaded.map_err(refusal)?;
+        let stage = loaded.as_ref().and_then(|d| d.stage(stage));
         let commands = stage.map(|stage| stage.commands.iter());
         Ok(commands
             .into_iter()

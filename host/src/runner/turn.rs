@@ -92,7 +92,7 @@ impl Runner {
         };
         let fence = Fence {
             deployment: deployment.id.clone(),
-            stage: stage.id.clone(),
+            stage: Some(stage.id.clone()),
             attempt: stage.attempt,
         };
         let key = LogKey {

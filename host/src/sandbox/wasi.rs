@@ -3,11 +3,13 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use wasmtime_wasi::{FsPerms, WasiCtx, WasiCtxBuilder};
+use wasmtime_wasi::{FsPerms, HostWallClock, WasiCtx, WasiCtxBuilder};
 
 use super::access::Access;
 use super::stdio::Printed;
+use crate::clock;
 use crate::model::{PlanInput, PluginError};
 
 /// Where a call's sources stand in the sandbox.
@@ -35,6 +37,19 @@ impl Mounts {
     }
 }
 
+/// The host's own time of day.
+struct TimeOfDay;
+
+impl HostWallClock for TimeOfDay {
+    fn resolution(&self) -> Duration {
+        Duration::from_nanos(1)
+    }
+
+    fn now(&self) -> Duration {
+        clock::since_1970()
+    }
+}
+
 /// The WASI side of one call.
 pub(super) fn context(
     access: &Access,
@@ -47,7 +62,8 @@ pub(super) fn context(
         .stderr(stderr.clone())
         .allow_tcp(false)
         .allow_udp(false)
-        .allow_ip_name_lookup(false);
+        .allow_ip_name_lookup(false)
+        .wall_clock(TimeOfDay);
     for (name, value) in access.environment() {
         wasi.env(name, value);
     }

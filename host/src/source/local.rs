@@ -6,13 +6,14 @@
 use std::fs::{self, File, TryLockError};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use sha2::{Digest, Sha256};
 use tempfile::TempDir;
 
-use crate::model::{ApplicationId, Commit, Timestamp};
+use crate::clock::now;
+use crate::model::{ApplicationId, Commit};
 
 use super::git::Repository;
 use super::hold::{self, Hold, Unheld};
@@ -317,15 +318,12 @@ fn application_id(remote: &str, path: &str) -> ApplicationId {
 }
 
 fn plain_commit(hash: String) -> Commit {
-    let now = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .unwrap_or_default();
     Commit {
         hash,
         message: String::new(),
         author: String::new(),
         branch: None,
-        created_at: Timestamp::default().after(now),
+        created_at: now(),
         url: None,
         pull_request: None,
     }

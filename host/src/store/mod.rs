@@ -218,14 +218,15 @@ pub struct Lease {
     pub until: Timestamp,
 }
 
-/// The execution that a write comes from.
+/// The execution that a write comes from: of a stage, or of a planning, which
+/// writes nothing but its log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fence {
     /// The deployment.
     pub deployment: DeploymentId,
-    /// The stage.
-    pub stage: StageId,
-    /// The execution.
+    /// The stage; none for the planning.
+    pub stage: Option<StageId>,
+    /// The execution; a planning has no turns.
     pub attempt: Attempt,
 }
 

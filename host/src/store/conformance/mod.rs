@@ -51,6 +51,7 @@ macro_rules! every_promise {
                 keys_are_listed_by_their_start_in_order,
                 every_write_of_another_execution_or_after_the_end_is_refused,
                 a_refused_write_of_several_values_writes_none,
+                what_a_planning_says_is_refused_when_another_one_has_begun,
                 log_lines_are_numbered_by_the_store_across_attempts_and_turns,
                 logs_are_read_from_any_line_in_whole_chunks,
                 the_log_of_a_plan_and_those_of_stages_are_apart,
@@ -199,7 +200,7 @@ async fn running(store: &dyn Store, stages: &[&str]) -> Deployment {
 fn fence(stage: &str, number: u32, turn: u32) -> Fence {
     Fence {
         deployment: "d".into(),
-        stage: stage.into(),
+        stage: Some(stage.into()),
         attempt: Attempt { number, turn },
     }
 }

@@ -55,10 +55,11 @@ pub(in crate::store) async fn keys_are_listed_by_their_start_in_order(store: &dy
 
 /// Tries each fenced write.
 async fn fenced_writes(store: &dyn Store, fence: &Fence) -> [Result<(), StoreError>; 4] {
-    let owner = StateOwner::Stage(fence.stage.clone());
+    let stage = fence.stage.clone().expect("a stage");
+    let owner = StateOwner::Stage(stage);
     let key = LogKey {
         deployment: fence.deployment.clone(),
-        stage: Some(fence.stage.clone()),
+        stage: fence.stage.clone(),
     };
     let (values, lines) = ([value("k", "v")], [line(1, "line")]);
     [
@@ -104,6 +105,47 @@ pub(in crate::store) async fn every_write_of_another_execution_or_after_the_end_
     for result in fenced_writes(store, &fence("s1", 2, 3)).await {
         result.unwrap();
     }
+}
+
+pub(in crate::store) async fn what_a_planning_says_is_refused_when_another_one_has_begun(
+    store: &dyn Store,
+) {
+    let new = deployment("d", "site");
+    store.create(&new).await.unwrap();
+    let planning = |attempt| {
+        move |d: &mut Deployment| {
+            d.status = DeploymentStatus::Planning;
+            d.plan_attempt = attempt;
+        }
+    };
+    let of = |number| Fence {
+        deployment: "d".into(),
+        stage: None,
+        attempt: Attempt { number, turn: 0 },
+    };
+    let says = async |number, text: &str| {
+        let (key, lines, fence) = (log(None), [line(0, text)], of(number));
+        match store.log_append(&key, &lines, Some(&fence)).await {
+            Ok(()) => true,
+            Err(StoreError::Stale) => false,
+            Err(error) => panic!("{error}"),
+        }
+    };
+    assert!(!says(1, "too early").await);
+    let first = apply(store, &change(&new, planning(1))).await;
+    assert!(says(1, "first").await);
+    let second = apply(store, &change(&first, planning(2))).await;
+    assert!(!says(1, "taken over").await);
+    assert!(says(2, "second").await);
+    let note = store.note(&of(2), "note", Timestamp(1)).await;
+    assert!(matches!(note, Err(StoreError::Stale)), "{note:?}");
+    apply(
+        store,
+        &change(&second, |d| d.status = DeploymentStatus::Planned),
+    )
+    .await;
+    assert!(!says(2, "there is a plan").await);
+    assert_eq!(store.log_end(&log(None)).await.unwrap(), 2);
 }
 
 pub(in crate::store) async fn a_refused_write_of_several_values_writes_none(store: &dyn Store) {

@@ -75,9 +75,10 @@ impl Store for SqliteStore {
     async fn note(&self, fence: &Fence, text: &str, now: Timestamp) -> Result<(), StoreError> {
         let (fence, text) = (fence.clone(), text.to_owned());
         self.writer
-            .write(format!("storing the note of {}", fence.stage), move |c| {
-                changes::note(c, &fence, &text, now)
-            })
+            .write(
+                format!("storing a note of {}", fence.deployment),
+                move |c| changes::note(c, &fence, &text, now),
+            )
             .await
     }
 

@@ -334,12 +334,15 @@ pub(super) fn note(
     text: &str,
     now: Timestamp,
 ) -> Result<(), Fault> {
-    let (deployment, stage) = check_fence(connection, fence)?;
+    let (deployment, number) = check_fence(connection, fence)?;
+    let (Some(stage), Some(number)) = (&fence.stage, number) else {
+        return Err(Fault::Stale);
+    };
     connection
         .prepare_cached("UPDATE stages SET note = ?2 WHERE number = ?1")?
-        .execute((stage, text))?;
+        .execute((number, text))?;
     let event = EventKind::Note {
-        stage: fence.stage.clone(),
+        stage: stage.clone(),
         text: text.to_owned(),
     };
     events::append(connection, deployment, from_time(now), &json(&event)?)

@@ -13,13 +13,11 @@ use std::time::{Duration, Instant};
 
 use uuid::Uuid;
 
+use crate::clock::lease;
 use crate::model::{DeploymentId, Timestamp};
 use crate::store::{Lease, Leased};
 
 const EXTENSION: &str = "lock";
-
-/// How long a living owner may leave a lease unrenewed before it counts as hung.
-const HUNG: Duration = Duration::from_secs(15);
 
 /// This host's lock, and the look at those of the others.
 #[derive(Debug)]
@@ -41,7 +39,7 @@ pub(super) struct Hosts {
 impl Hosts {
     /// Takes the lock of a new owner in a directory.
     pub(super) fn join(directory: PathBuf) -> io::Result<Self> {
-        Self::join_with(directory, HUNG)
+        Self::join_with(directory, lease())
     }
 
     fn join_with(directory: PathBuf, patience: Duration) -> io::Result<Self> {

@@ -75,8 +75,26 @@ pub(super) fn number(connection: &Connection, id: &DeploymentId) -> Result<Optio
 }
 
 /// The numbers of the rows of a deployment and of its stage, if the execution is
-/// the stage's newest and the stage not at its end.
-pub(super) fn check_fence(connection: &Connection, fence: &Fence) -> Result<(i64, i64), Fault> {
+/// the stage's newest and the stage not at its end. One of a planning is its
+/// newest until there is a plan; one that was cancelled may still say what it had
+/// to say.
+pub(super) fn check_fence(
+    connection: &Connection,
+    fence: &Fence,
+) -> Result<(i64, Option<i64>), Fault> {
+    let Some(stage) = &fence.stage else {
+        return connection
+            .prepare_cached(
+                "SELECT number FROM deployments
+                 WHERE id = ?1 AND status IN ('planning', 'cancelled')
+                 AND json_extract(head, '$.planAttempt') = ?2",
+            )?
+            .query_row((fence.deployment.as_str(), fence.attempt.number), |row| {
+                Ok((row.get(0)?, None))
+            })
+            .optional()?
+            .ok_or(Fault::Stale);
+    };
     connection
         .prepare_cached(
             "SELECT d.number, s.number
@@ -86,7 +104,7 @@ pub(super) fn check_fence(connection: &Connection, fence: &Fence) -> Result<(i64
         .query_row(
             (
                 fence.deployment.as_str(),
-                fence.stage.as_str(),
+                stage.as_str(),
                 fence.attempt.number,
                 fence.attempt.turn,
             ),
