@@ -2,6 +2,7 @@
 //! call to make, and projects for the built program.
 
 mod call;
+mod clock;
 mod program;
 mod project;
 mod recorder;
@@ -10,6 +11,7 @@ mod state;
 use std::path::PathBuf;
 
 pub use call::Scene;
+pub use clock::Clock;
 pub use program::{Ended, Reader, Running};
 pub use project::{Gate, Project, indented};
 pub use recorder::Recorder;

@@ -5,6 +5,7 @@ mod approving;
 mod bad_input;
 mod cancelling;
 mod check;
+mod clock;
 mod commits;
 mod embedding;
 mod grants;

@@ -96,7 +96,8 @@ pub trait Store: Send + Sync + fmt::Debug {
     async fn backup(&self, to: &Path) -> Result<(), StoreError>;
 
     /// Prolongs the leases of an owner, until this time or, where that would not
-    /// make one longer, by a little.
+    /// make one longer, by a little. A lease, whosesoever it is, that lasts far
+    /// longer than this is of a clock that was ahead, and may be shortened to it.
     async fn renew(&self, owner: &str, until: Timestamp) -> Result<(), StoreError>;
 
     /// The leases of a deployment.

@@ -87,6 +87,31 @@ async fn a_lease_of_a_store_that_is_gone_has_lapsed_at_once() {
 }
 
 #[tokio::test]
+async fn a_lease_of_a_clock_that_was_ahead_is_shortened_by_whoever_renews_its_own() {
+    let (one, _directory) = store();
+    let two = SqliteStore::open(one.path()).unwrap();
+    one.create(&deployment("d", "site")).await.unwrap();
+    let old = one.load(&"d".into()).await.unwrap().unwrap();
+    let mut change = change(&old, |_| {});
+    change.taken = vec![Leased::Plan];
+    let holder = Holder {
+        owner: one.owner().to_owned(),
+        until: Timestamp(3_600_000),
+    };
+    one.apply(&change, &holder).await.unwrap();
+    let until = async || two.leases(&"d".into()).await.unwrap()[0].until;
+    // The clocks of two processes may be a little apart.
+    let nearly = Timestamp(3_590_000);
+    two.renew(two.owner(), nearly).await.unwrap();
+    assert_eq!(until().await, holder.until);
+    two.renew(two.owner(), Timestamp(20_000)).await.unwrap();
+    assert_eq!(until().await, Timestamp(20_000));
+    // Whose it is shows that it lives, all the same.
+    one.renew(one.owner(), Timestamp(20_000)).await.unwrap();
+    assert_eq!(until().await, Timestamp(20_001));
+}
+
+#[tokio::test]
 async fn the_files_beside_the_database_are_where_they_are_said_to_be_and_tidied() {
     let (store, _directory) = store();
     let hosts = files_directory(store.path()).join("hosts");

@@ -5,6 +5,7 @@ use rusqlite::{Connection, OptionalExtension, Row};
 use super::fault::Fault;
 use super::hosts::Hosts;
 use super::rows::{from_limit, from_time, number, to_count, to_leased, to_time};
+use crate::clock::lease;
 use crate::model::{DeploymentId, Timestamp};
 use crate::store::{Due, Lease};
 
@@ -146,7 +147,15 @@ fn id_of(connection: &Connection, number: i64) -> Result<DeploymentId, Fault> {
 /// Prolongs the leases of an owner; never shortens them. A clock that was set back
 /// makes them longer by little, but longer: a lease that does not change is that
 /// of a host that is hung.
+///
+/// A lease that ends later than any that is taken now is of a time when the clock
+/// was ahead. It is made as long as one can be: or its owner, if it hangs, would
+/// have it until that time comes again.
 pub(super) fn renew(connection: &Connection, owner: &str, until: Timestamp) -> Result<(), Fault> {
+    let beyond = until.after(lease());
+    connection
+        .prepare_cached("UPDATE leases SET until = ?1 WHERE until > ?2")?
+        .execute((from_time(until), from_time(beyond)))?;
     connection
         .prepare_cached("UPDATE leases SET until = max(until + 1, ?2) WHERE owner = ?1")?
         .execute((owner, from_time(until)))?;
