@@ -21,6 +21,7 @@ mod planning;
 mod queueing;
 mod reports;
 mod rollback;
+mod sharing;
 mod skipping;
 mod skipping_by_hand;
 mod standing_still;
