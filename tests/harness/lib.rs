@@ -3,6 +3,7 @@
 
 mod call;
 mod clock;
+mod native;
 mod program;
 mod project;
 mod recorder;
@@ -12,6 +13,7 @@ use std::path::PathBuf;
 
 pub use call::Scene;
 pub use clock::Clock;
+pub use native::Native;
 pub use program::{Ended, Reader, Running};
 pub use project::{Gate, Project, indented};
 pub use recorder::Recorder;

@@ -2,7 +2,7 @@
 //! configuration, applications, and git if it is wanted.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::Write;
+use std::io::{Read, Write};
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -222,6 +222,17 @@ impl Gate {
     /// The shell command that waits.
     pub fn wait(&self) -> String {
         format!("read line < '{}/gate'", self.directory.path().display())
+    }
+
+    /// The shell command that lets one go on who waits in `pass`.
+    pub fn tell(&self) -> String {
+        format!("echo > '{}/gate'", self.directory.path().display())
+    }
+
+    /// Waits until somebody tells to go on.
+    pub fn pass(&mut self) {
+        let mut byte = [0];
+        self.file.read_exact(&mut byte).expect("a pipe can be read");
     }
 
     /// Lets one who waits, or will, go on.

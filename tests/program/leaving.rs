@@ -157,6 +157,36 @@ fn a_second_interrupt_does_not_wait_for_the_grace_period() {
     assert_eq!(log, ["begun"], "what it had said is kept");
 }
 
+#[test]
+fn all_that_a_stage_had_said_when_its_host_stops_at_once_is_kept() {
+    let (mut said, gate) = (Gate::new(), Gate::new());
+    let project = Project::with(&["probe"]);
+    project.write(
+        "stagewright.yaml",
+        "limits: { gracePeriod: 1h }\n\
+         plugins: { probe: { allow: { commands: [/bin/sh] } } }\n",
+    );
+    let lines: String = (0..100).map(|n| format!("- log: line {n}\n")).collect();
+    project.pipeline(&format!(
+        "- name: PROBE\n  with:\n    do:\n{}{}",
+        stagewright_tests::indented(&lines, 6),
+        format_args!(
+            "      - spawn: {{ program: /bin/sh, arguments: [-c, \"{}; {}\"] }}\n",
+            said.tell(),
+            gate.wait()
+        )
+    ));
+    let run = project.start(&["run", "app.yaml", "--strategy", "pipeline"]);
+    // As soon as it has said the last of it.
+    said.pass();
+    run.interrupt();
+    run.terminate();
+    left(run.end(), "running");
+    let log = project.log(id(&project.newest()), "1");
+    let wanted: Vec<String> = (0..100).map(|n| format!("line {n}")).collect();
+    assert_eq!(log, wanted);
+}
+
 /// A stage that waits at a gate in its first attempt and goes on in the next; it
 /// says which it is.
 fn twice(project: &Project, gate: &Gate) {

@@ -6,7 +6,7 @@ use std::fs;
 use rustix::process::geteuid;
 use stagewright_tests::Project;
 
-use crate::course;
+use crate::{course, id};
 
 /// The trees of files that are kept, of all applications.
 fn trees(project: &Project) -> Vec<String> {
@@ -85,4 +85,23 @@ fn a_scratch_directory_goes_even_if_a_program_made_it_read_only() {
     assert_eq!(course(&project.newest()), ["SCRIPT_RUN succeeded"]);
     let scratch = project.path(".stagewright/state.db-files/scratch");
     assert_eq!(fs::read_dir(scratch).expect("a directory").count(), 0);
+}
+
+#[test]
+fn a_stage_whose_files_are_gone_has_failed_and_says_so() {
+    let project = Project::with(&["approval"]);
+    project.pipeline("- { name: WAIT_APPROVAL }\n");
+    project.run(&["run", "app.yaml", "--detach"]).exits(5);
+    project.run(&["work", "--until-idle"]).exits(5);
+    let waits = project.newest();
+    assert_eq!(course(&waits), ["WAIT_APPROVAL suspended"]);
+    let sources = project.path(".stagewright/state.db-files/sources");
+    fs::remove_dir_all(sources).expect("it is there");
+    let approve = ["approve", id(&waits), "--by", "ann"];
+    project.run(&approve).exits(0);
+    project.run(&["work", "--until-idle"]).exits(0);
+    let ended = project.show(id(&waits));
+    assert_eq!(course(&ended), ["WAIT_APPROVAL failed"]);
+    let reason = ended["reason"].as_str().expect("a text");
+    assert!(reason.contains("sources"), "{reason}");
 }

@@ -7,6 +7,7 @@ mod cancelling;
 mod check;
 mod clock;
 mod commits;
+mod crowds;
 mod embedding;
 mod grants;
 mod hangup;

@@ -86,6 +86,27 @@ fn a_plugin_that_traps_while_planning_fails_the_plan_with_its_own_words() {
 }
 
 #[test]
+fn a_plugin_that_can_not_say_the_strategy_fails_the_plan_with_its_words() {
+    let project = Project::with(&["probe"]);
+    project.pipeline("- { name: PROBE }\n");
+    // It is asked only when there is something that runs.
+    project.run(&["run", "app.yaml"]).exits(0);
+    project.write(
+        "stagewright.yaml",
+        "plugins: { probe: { config: { decide: [{ panic: can not tell }] } } }\n",
+    );
+    project
+        .run(&["run", "app.yaml"])
+        .exits(1)
+        .says("plugin `probe`, call `determine-strategy`")
+        .says("can not tell");
+    let failed = project.newest();
+    assert_eq!(failed["stages"], serde_json::json!([]));
+    let reason = failed["reason"].as_str().expect("a text");
+    assert!(reason.contains("can not tell"), "{reason}");
+}
+
+#[test]
 fn a_plugin_that_never_answers_while_planning_is_ended_by_the_plans_limit() {
     let project = probing("spin", "limits: { planTimeout: 500ms }\n");
     project

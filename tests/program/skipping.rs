@@ -51,6 +51,23 @@ fn a_stage_is_skipped_for_any_prefix_of_the_commit_message_and_the_next_one_runs
 }
 
 #[test]
+fn a_stage_that_needs_one_that_is_skipped_runs() {
+    let project = Project::with(&["wait"]);
+    project.pipeline(
+        "- id: skipped\n  name: WAIT\n  with: { duration: 1ms }\n  \
+         skipOn: { commitMessagePrefixes: ['docs:'] }\n\
+         - { id: behind, name: WAIT, needs: [skipped], with: { duration: 1ms } }\n",
+    );
+    project.write(".gitignore", "/plugins\n/.stagewright\n");
+    project.commit(".", "docs: say more");
+    project
+        .run(&["run", "app.yaml", "--commit", "main"])
+        .exits(0);
+    let ran = project.newest();
+    assert_eq!(course(&ran), ["WAIT skipped", "WAIT succeeded"]);
+}
+
+#[test]
 fn paths_skip_only_when_every_changed_file_matches_and_never_on_a_first_deployment() {
     let project = Project::with(&["wait"]);
     project.write("app.yaml", application(PATHS, "10ms"));

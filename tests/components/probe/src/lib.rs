@@ -1,6 +1,7 @@
 //! A plugin for tests: its stage's options are a list of steps, done in order,
 //! and each step is something that a plugin might do to a host. `do` are the steps
 //! of a call, `woken` those of one that a command woke, `undo` those of a rollback;
+//! `decide` (of its configuration) those of a choice of the strategy;
 //! `operation` and `operators` are what the stage is planned with.
 //!
 //! Written against the contract itself rather than the SDK, so that it can also
@@ -107,6 +108,7 @@ impl planner::Guest for Probe {
     }
 
     fn determine_strategy(input: PlanInput) -> Result<Option<Decision>, Error> {
+        steps(&input.plugin_config, "decide", &mut None)?;
         Ok(input.running_source.map(|running| Decision {
             strategy: Strategy::Pipeline,
             summary: format!("from {} on", running.commit_hash),
