@@ -8,6 +8,7 @@ mod check;
 mod clock;
 mod commits;
 mod crowds;
+mod disk;
 mod embedding;
 mod grants;
 mod hangup;

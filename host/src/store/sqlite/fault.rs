@@ -5,7 +5,7 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
-use rusqlite::ErrorCode;
+use rusqlite::{ErrorCode, ffi};
 
 use crate::store::StoreError;
 
@@ -42,6 +42,22 @@ impl Fault {
             self.code(),
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked)
         )
+    }
+
+    /// Whether the system would not take what was to be written.
+    fn is_of_writing(&self) -> bool {
+        let Self::Sql(error) = self else { return false };
+        let extended = error.sqlite_error().map(|error| error.extended_code);
+        extended.is_some_and(|code| {
+            [
+                ffi::SQLITE_IOERR_WRITE,
+                ffi::SQLITE_IOERR_FSYNC,
+                ffi::SQLITE_IOERR_DIR_FSYNC,
+                ffi::SQLITE_IOERR_TRUNCATE,
+                ffi::SQLITE_IOERR_SHMSIZE,
+            ]
+            .contains(&code)
+        })
     }
 
     /// As the store's error.
@@ -101,13 +117,18 @@ impl fmt::Display for Cause {
                 "the file is damaged ({error}): restore it from a backup, or move it away to \
                  start with an empty one"
             ),
+            Some(ErrorCode::SystemIoFailure) if self.0.is_of_writing() => write!(
+                f,
+                "writing to the disk failed ({error}): see whether it is full, or this user may \
+                 write no larger files, and the system's log"
+            ),
             Some(ErrorCode::SystemIoFailure) => {
                 write!(f, "the disk failed: {error}; see the system's log")
             }
             Some(ErrorCode::CannotOpen) => write!(
                 f,
                 "it can't be opened ({error}): see whether its directory is there and may be \
-                 written"
+                 written, or name another file"
             ),
             _ => write!(f, "{error}"),
         }
