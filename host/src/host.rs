@@ -104,12 +104,10 @@ impl Request {
     }
 
     /// To deploy an application that is built in code, with the files of a
-    /// directory. It is told apart from others in the same directory by its name.
+    /// directory. It is told apart from others in the same directory by its name,
+    /// whatever that has in it.
     pub fn of(application: Built, directory: impl Into<PathBuf>) -> Self {
-        let file = directory
-            .into()
-            .join(application.name())
-            .with_extension("built");
+        let file = directory.into().join(application.file_name());
         Self {
             built: Some(application),
             ..Self::new(file)

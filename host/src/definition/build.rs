@@ -7,9 +7,14 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
+use sha2::{Digest, Sha256};
 
 use super::application::ApiVersion;
 use crate::model::format_duration;
+
+/// How many bytes of a name stand in the name of its file: file systems take 255 at
+/// most.
+const LONGEST_FILE_NAME: usize = 200;
 
 /// An application, built in code.
 ///
@@ -51,6 +56,32 @@ impl Built {
     /// Its name.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// The name of the file that it would be read from: another one for each name,
+    /// and always a single component of a path.
+    pub(crate) fn file_name(&self) -> String {
+        let mut written = String::new();
+        for character in self.name.chars() {
+            if matches!(character, '%' | '/') || character.is_control() {
+                let mut bytes = [0; 4];
+                for byte in character.encode_utf8(&mut bytes).bytes() {
+                    written.push_str(&format!("%{byte:02X}"));
+                }
+            } else {
+                written.push(character);
+            }
+        }
+        if written.len() > LONGEST_FILE_NAME {
+            written.truncate(written.floor_char_boundary(LONGEST_FILE_NAME));
+            // No name is written with these two, so none is written as this one.
+            written.push_str("%-");
+            for byte in &Sha256::digest(&self.name)[..16] {
+                written.push_str(&format!("{byte:02x}"));
+            }
+        }
+        // With this, it is never empty, `.` or `..`.
+        written + ".built"
     }
 
     /// Adds a stage to its pipeline.
@@ -204,6 +235,46 @@ mod tests {
         assert_eq!(read.stages[1].name.value, "WAIT");
         let needs = read.stages[1].needs.as_ref().unwrap();
         assert_eq!(needs[0].value, "a");
+    }
+
+    #[test]
+    fn each_name_has_a_file_of_its_own_that_is_one_component_of_a_path() {
+        let long = "é".repeat(300);
+        let other = format!("{long}.");
+        let names = [
+            "shop",
+            "shop.v1",
+            "shop.v2",
+            "shop.built",
+            "shop%2Fv1",
+            "shop/v1",
+            "/shop",
+            "",
+            ".",
+            "..",
+            "a\nb",
+            "a\0b",
+            "%",
+            "%25",
+            "größe",
+            &long,
+            &other,
+        ];
+        let mut files = std::collections::BTreeSet::new();
+        for name in names {
+            let file = Built::new(name).file_name();
+            let mut parts = std::path::Path::new(&file).components();
+            let part = parts.next().expect("a component");
+            assert!(matches!(part, std::path::Component::Normal(_)), "{name:?}");
+            assert_eq!(parts.next(), None, "{name:?}");
+            assert!(
+                file.len() < 255 && !file.contains(char::is_control),
+                "{name:?}"
+            );
+            assert!(files.insert(file), "{name:?} shares its file");
+        }
+        assert_eq!(Built::new("shop").file_name(), "shop.built");
+        assert_eq!(Built::new("a/b%").file_name(), "a%2Fb%25.built");
     }
 
     #[test]
