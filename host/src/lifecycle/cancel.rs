@@ -2,9 +2,10 @@
 
 use crate::model::{
     Cancellation, Command, CommandKind, Deployment, DeploymentStatus, RollbackStatus, Stage,
-    StageId, Timestamp,
+    StageId, StageStatus, Timestamp,
 };
 
+use super::clock::deadline;
 use super::event::Rejected;
 use super::turn::place;
 use super::{reject, reject_twice};
@@ -93,6 +94,11 @@ pub(super) fn command(
         Some(format!(
             "{name} is being cancelled, it is too late to {verb} it"
         ))
+    } else if let Some(over) = deadline(deployment, stage).filter(|limit| *limit <= now) {
+        Some(format!(
+            "the time of {name} was over{}, it is too late to {verb} it",
+            since(over)
+        ))
     } else if !is_name(&by) {
         Some(format!(
             "{by:?} is no name: it has from 1 to {LONGEST_NAME} characters, on one line"
@@ -125,6 +131,16 @@ pub(super) fn command(
     Ok(())
 }
 
+/// Since when something is over, if that is known: a default limit counts no time of
+/// day.
+fn since(time: Timestamp) -> String {
+    if time == Timestamp(0) {
+        String::new()
+    } else {
+        format!(" at {time}")
+    }
+}
+
 fn is_name(by: &str) -> bool {
     let length = by.chars().take(LONGEST_NAME + 1).count();
     (1..=LONGEST_NAME).contains(&length) && !by.contains(char::is_control)
@@ -139,6 +155,20 @@ fn may(stage: &Stage, by: &str) -> bool {
 pub(super) fn has_command(stage: &Stage) -> bool {
     let after = stage.wait.as_ref().and_then(|wait| wait.after_command);
     after.is_some_and(|after| stage.commands.iter().any(|command| command.number > after))
+}
+
+/// Whether people did something to a stage that its plugin has not answered yet. It
+/// was done in time, since what comes later is refused: so it counts, and no time
+/// limit ends the stage before the turn that is owed to them, whenever a host comes.
+pub(super) fn is_owed_a_turn(stage: &Stage) -> bool {
+    match stage.status {
+        StageStatus::Suspended => has_command(stage),
+        StageStatus::Waiting | StageStatus::Running => {
+            let last = stage.commands.last();
+            last.is_some_and(|command| command.number > stage.answered)
+        }
+        _ => false,
+    }
 }
 
 /// Whether a stage is one that can still be approved or skipped.

@@ -24,18 +24,39 @@ pub(super) fn written(limit: Duration) -> String {
     }
 }
 
+/// How long a turn may take at least that people began by a command: it was given in
+/// time, and counts even if no host came before the limit.
+pub const COMMANDED_TURN: Duration = Duration::from_secs(60);
+
 /// How long the turn of a stage that is running may still take.
 pub fn time_left(deployment: &Deployment, stage: &Stage, now: Timestamp) -> Duration {
-    let whole = if stage.rollback {
+    turn_deadline(deployment, stage).map_or(DEFAULT_STAGE_TIMEOUT, |deadline| deadline.since(now))
+}
+
+/// When the turn of a stage that is running has to be over.
+pub(super) fn turn_deadline(deployment: &Deployment, stage: &Stage) -> Option<Timestamp> {
+    let limit = deadline(deployment, stage)?;
+    // What comes while it is at work was not what it was begun for.
+    let began = stage.turn_started_at.filter(|began| {
+        let mut commands = stage.commands.iter();
+        commands.any(|command| command.number > stage.answered && command.at <= *began)
+    });
+    Some(began.map_or(limit, |began| limit.max(began.after(COMMANDED_TURN))))
+}
+
+/// When a stage's time is over: its own, or that of what it belongs to.
+pub(super) fn deadline(deployment: &Deployment, stage: &Stage) -> Option<Timestamp> {
+    let whole = whole_deadline(deployment, stage.rollback);
+    [stage_deadline(stage), whole].into_iter().flatten().min()
+}
+
+/// When the deployment, or its rollback, has run out of time.
+pub(super) fn whole_deadline(deployment: &Deployment, rollback: bool) -> Option<Timestamp> {
+    if rollback {
         rollback_deadline(deployment)
     } else {
         deployment_deadline(deployment)
-    };
-    [stage_deadline(stage), whole]
-        .into_iter()
-        .flatten()
-        .min()
-        .map_or(DEFAULT_STAGE_TIMEOUT, |deadline| deadline.since(now))
+    }
 }
 
 /// When something will be ready or run out of time that waits now.
@@ -48,13 +69,10 @@ pub(super) fn wakes_at(deployment: &Deployment) -> Option<Timestamp> {
     };
     let wakes = suspended().filter_map(|stage| stage.wait.as_ref()?.until);
     let limits = suspended().filter_map(stage_deadline);
-    let whole = suspended().next().and_then(|_| {
-        if deployment.status == DeploymentStatus::RollingBack {
-            rollback_deadline(deployment)
-        } else {
-            deployment_deadline(deployment)
-        }
-    });
+    let rolling_back = deployment.status == DeploymentStatus::RollingBack;
+    let whole = suspended()
+        .next()
+        .and_then(|_| whole_deadline(deployment, rolling_back));
     wakes.chain(limits).chain(whole).min()
 }
 
@@ -73,11 +91,7 @@ pub(super) fn stage_deadline(stage: &Stage) -> Option<Timestamp> {
 /// Whether what a running stage belongs to, the deployment or its rollback, runs
 /// out of time no later than the stage itself.
 pub(super) fn ends_with_the_whole(deployment: &Deployment, stage: &Stage) -> bool {
-    let whole = if stage.rollback {
-        rollback_deadline(deployment)
-    } else {
-        deployment_deadline(deployment)
-    };
+    let whole = whole_deadline(deployment, stage.rollback);
     whole.is_some_and(|whole| stage_deadline(stage).is_none_or(|own| whole <= own))
 }
 

@@ -20,7 +20,9 @@
 //! - a stage whose host died runs again as its next attempt, with its state kept,
 //!   until it was lost too often;
 //! - a time limit that someone wrote includes suspended time, the default one
-//!   does not; timed out is never reported as anything else.
+//!   does not; timed out is never reported as anything else;
+//! - what people did to a stage before its time was over counts, even if no host was
+//!   there to see it in time: the stage has its turn before the limit ends anything.
 
 mod cancel;
 mod change;
@@ -41,7 +43,7 @@ use crate::model::{Cancellation, Deployment, DeploymentStatus, StageId, Timestam
 
 pub use cancel::{is_cancelled, takes};
 pub use change::{Change, Leased};
-pub use clock::{DEFAULT_DEPLOYMENT_TIMEOUT, DEFAULT_STAGE_TIMEOUT, time_left};
+pub use clock::{COMMANDED_TURN, DEFAULT_DEPLOYMENT_TIMEOUT, DEFAULT_STAGE_TIMEOUT, time_left};
 pub use event::{Event, Rejected, TurnEnd};
 pub use plan::Plan;
 pub use waiting::{Waiting, WaitsFor, waiting};
@@ -177,6 +179,9 @@ pub fn next(deployment: &Deployment, now: Timestamp) -> Next {
         .collect();
     if !ready.is_empty() {
         return Next::Begin(ready);
+    }
+    if settle::is_held(deployment, now) {
+        return Next::Busy;
     }
     match clock::wakes_at(deployment) {
         Some(time) => Next::At(time),

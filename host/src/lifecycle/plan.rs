@@ -476,6 +476,7 @@ fn make(
         cause: Cause::First,
         wait: None,
         commands: Vec::new(),
+        answered: 0,
         started_at: None,
         turn_started_at: None,
         ended_at: None,

@@ -5,6 +5,7 @@ use crate::model::{
     Deployment, DeploymentStatus, Ending, Rollback, RollbackStatus, Stage, StageStatus, Timestamp,
 };
 
+use super::cancel::is_owed_a_turn;
 use super::clock::{DEFAULT_DEPLOYMENT_TIMEOUT, rollback_deadline, written};
 use super::settle::{blame, stop_waiting};
 
@@ -80,7 +81,8 @@ fn notice_the_ending(deployment: &mut Deployment, now: Timestamp) {
     let over = rollback_deadline(deployment).is_some_and(|deadline| deadline <= now);
     let open =
         stages(deployment).any(|s| !s.status.is_final() || s.status == StageStatus::TimedOut);
-    if over && open {
+    let owed = deployment.rollback_stages().any(is_owed_a_turn);
+    if over && open && !owed {
         time_out(deployment);
     }
     let Some(rollback) = &mut deployment.rollback else {

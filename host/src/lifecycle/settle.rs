@@ -3,10 +3,10 @@
 
 use crate::model::{Deployment, DeploymentStatus, Ending, Stage, StageStatus, Timestamp};
 
-use super::cancel::has_command;
+use super::cancel::{has_command, is_owed_a_turn};
 use super::clock::{
     DEFAULT_DEPLOYMENT_TIMEOUT, DEFAULT_STAGE_TIMEOUT, count_active_time, deployment_deadline,
-    stage_deadline, written,
+    stage_deadline, whole_deadline, written,
 };
 use super::rollback;
 
@@ -56,6 +56,7 @@ pub(super) fn ready(deployment: &Deployment, now: Timestamp) -> impl Iterator<It
         _ => false,
     };
     let next_rollback = rollback::next(deployment).map(|stage| &stage.id);
+    let held = is_held(deployment, now);
     deployment.stages.iter().filter(move |stage| {
         let its_turn = if rolling_back {
             next_rollback == Some(&stage.id)
@@ -63,12 +64,20 @@ pub(super) fn ready(deployment: &Deployment, now: Timestamp) -> impl Iterator<It
             !stage.rollback && may_start(deployment, stage)
         };
         may && its_turn
+            && (!held || is_owed_a_turn(stage))
             && match stage.status {
                 StageStatus::Waiting => true,
                 StageStatus::Suspended => is_woken(stage, now),
                 _ => false,
             }
     })
+}
+
+/// Whether the time of the deployment, or of its rollback, is over, and it goes on
+/// only for the turns that are owed to people.
+pub(super) fn is_held(deployment: &Deployment, now: Timestamp) -> bool {
+    let rolling_back = deployment.status == DeploymentStatus::RollingBack;
+    whole_deadline(deployment, rolling_back).is_some_and(|deadline| deadline <= now)
 }
 
 fn is_woken(stage: &Stage, now: Timestamp) -> bool {
@@ -154,7 +163,8 @@ fn time_out_waiting(deployment: &mut Deployment, now: Timestamp) {
     for stage in &mut deployment.stages {
         let waits = matches!(stage.status, StageStatus::Suspended)
             || (stage.status == StageStatus::Waiting && stage.started_at.is_some());
-        if waits && stage_deadline(stage).is_some_and(|deadline| deadline <= now) {
+        let over = stage_deadline(stage).is_some_and(|deadline| deadline <= now);
+        if waits && over && !is_owed_a_turn(stage) {
             time_out(stage, now);
         }
     }
@@ -192,7 +202,7 @@ fn notice_the_ending(deployment: &mut Deployment, now: Timestamp) {
         && deployment
             .forward_stages()
             .any(|stage| !stage.status.is_final() || stage.status == StageStatus::TimedOut);
-    if over {
+    if over && !deployment.forward_stages().any(is_owed_a_turn) {
         time_out_the_whole(deployment);
         return;
     }
@@ -231,15 +241,18 @@ fn stop(deployment: &mut Deployment, now: Timestamp) {
         return;
     };
     let over = deployment_deadline(deployment).is_some_and(|deadline| deadline <= now);
-    let of_interrupted = match ending {
+    let cancelled = deployment.cancel.is_some();
+    let of_interrupted = |stage: &Stage| match ending {
         Ending::TimedOut | Ending::Cancelled => Some(ending),
-        Ending::Exited | Ending::Failed if deployment.cancel.is_some() => Some(Ending::Cancelled),
-        Ending::Exited | Ending::Failed => over.then_some(Ending::TimedOut),
+        Ending::Exited | Ending::Failed if cancelled => Some(Ending::Cancelled),
+        Ending::Exited | Ending::Failed => {
+            (over && !is_owed_a_turn(stage)).then_some(Ending::TimedOut)
+        }
     };
     for stage in deployment.stages.iter_mut().filter(|stage| !stage.rollback) {
         let interrupted = stage.status == StageStatus::Waiting && stage.started_at.is_some();
         let ending = if interrupted {
-            of_interrupted
+            of_interrupted(stage)
         } else {
             Some(ending)
         };

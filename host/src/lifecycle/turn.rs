@@ -109,8 +109,12 @@ pub(super) fn end(
             settle::end(stage, StageStatus::Cancelled, reason, now);
         }
         TurnEnd::Suspended(wakes) => {
+            let wait = wait(stage, &wakes, now);
+            // Who waits for no command asks nothing of people.
+            let last = stage.commands.last().map_or(0, |last| last.number);
+            stage.answered = wait.after_command.unwrap_or(last).min(last);
             stage.status = StageStatus::Suspended;
-            stage.wait = Some(wait(stage, &wakes, now));
+            stage.wait = Some(wait);
         }
     }
     Ok(())

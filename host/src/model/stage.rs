@@ -237,6 +237,10 @@ pub struct Stage {
     /// What people did to it, in order.
     #[serde(default)]
     pub commands: Vec<Command>,
+    /// The number of the last of them that its plugin has answered: what came after
+    /// that has a turn to come.
+    #[serde(default)]
+    pub answered: u64,
     /// When it first started.
     pub started_at: Option<Timestamp>,
     /// When its newest turn started.

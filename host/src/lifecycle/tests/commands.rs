@@ -150,3 +150,105 @@ fn a_command_that_was_there_before_the_turn_wakes_again_after_a_pause_only() {
     let d = approve(&d, "bob", 5).unwrap();
     assert_eq!(ready(&d, at(5)), ["A"]);
 }
+
+#[test]
+fn an_approval_before_the_stages_limit_counts_whenever_a_host_comes() {
+    let mut d = for_approval();
+    d.stages[0].timeout = Some(30 * SECOND);
+    let d = run(&d, "A", waits_for_a_person(), at(1));
+    let d = approve(&d, "ann", 20).unwrap();
+    assert_eq!(ready(&d, at(100)), ["A"]);
+    let late = approve(&d, "bob", 100).unwrap_err();
+    assert!(late.what.contains("too late to approve it"), "{late}");
+    let d = begin(&d, "A", at(100));
+    assert_eq!(stage(&d, "A").cause, Cause::Command);
+    assert_eq!(time_left(&d, stage(&d, "A"), at(100)), COMMANDED_TURN);
+    let done = end(&d, "A", TurnEnd::Succeeded, at(101));
+    assert_eq!(status(&done, "A"), StageStatus::Succeeded);
+    assert_eq!(ready(&done, at(101)), ["B"]);
+    // It was not enough, and what was to come had to come in time.
+    let seen = TurnEnd::Suspended(vec![Wake::Command(1)]);
+    let short = end(&d, "A", seen, at(101));
+    assert_eq!(status(&short, "A"), StageStatus::TimedOut);
+}
+
+#[test]
+fn an_approval_in_time_counts_although_hosts_die_on_its_way() {
+    let mut d = for_approval();
+    d.stages[0].timeout = Some(5 * SECOND);
+    let d = approve(&begin(&d, "A", at(1)), "ann", 2).unwrap();
+    let d = lose(&d, "A", false);
+    assert_eq!(ready(&d, at(9)), ["A"], "the limit was at 6");
+    let d = lose(&begin(&d, "A", at(9)), "A", false);
+    assert_eq!(ready(&d, at(9)), ["A"]);
+    let d = begin(&d, "A", at(9));
+    let d = end(&d, "A", TurnEnd::Suspended(vec![Wake::Command(1)]), at(10));
+    assert_eq!(status(&d, "A"), StageStatus::TimedOut, "it was answered");
+}
+
+#[test]
+fn an_approval_before_the_deployments_limit_counts_and_what_comes_after_it_is_too_late() {
+    for (stages, status) in [
+        ("A", DeploymentStatus::Succeeded),
+        ("AB", DeploymentStatus::TimedOut),
+    ] {
+        let mut d = deployment(stages);
+        d.stages[0].operation = Operation::Approve;
+        d.timeout = Some(30 * SECOND);
+        let d = run(&d, "A", waits_for_a_person(), at(1));
+        let d = approve(&d, "ann", 20).unwrap();
+        assert_eq!(ready(&tick(&d, at(100)), at(100)), ["A"]);
+        let d = begin(&d, "A", at(100));
+        assert_eq!(next(&d, at(101)), Next::Busy);
+        let d = end(&d, "A", TurnEnd::Succeeded, at(101));
+        assert_eq!(self::status(&d, "A"), StageStatus::Succeeded);
+        assert_eq!(d.status, status);
+    }
+}
+
+#[test]
+fn an_approval_before_the_rollbacks_limit_counts_too() {
+    let mut d = deployment("Aa");
+    d.stages[1].operation = Operation::Approve;
+    d.timeout = Some(30 * SECOND);
+    let d = run(&d, "A", failed(), at(1));
+    let d = run(&d, "a", waits_for_a_person(), at(2));
+    let event = approve_event(stage(&d, "a").id.as_str(), "ann");
+    let d = apply(&d, event, at(20)).unwrap().deployment;
+    assert_eq!(ready(&d, at(100)), ["a"]);
+    let d = run(&d, "a", TurnEnd::Succeeded, at(100));
+    assert_eq!(rollback_status(&d), Some(RollbackStatus::Succeeded));
+}
+
+#[test]
+fn what_waits_beside_a_stage_that_was_approved_in_time_does_not_begin_when_the_time_is_over() {
+    let mut d = parallel("ABC");
+    d.stages[0].operation = Operation::Approve;
+    d.timeout = Some(30 * SECOND);
+    let d = run(&d, "A", waits_for_a_person(), at(1));
+    let d = run(&d, "B", TurnEnd::Suspended(vec![Wake::At(at(25))]), at(1));
+    let d = lose(&begin(&d, "C", at(1)), "C", false);
+    let d = approve(&d, "ann", 20).unwrap();
+    assert_eq!(ready(&d, at(100)), ["A"]);
+    let d = begin(&d, "A", at(100));
+    assert_eq!(next(&d, at(100)), Next::Busy);
+    let d = end(&d, "A", TurnEnd::Succeeded, at(101));
+    assert_eq!(d.status, DeploymentStatus::TimedOut);
+    assert_eq!(status(&d, "A"), StageStatus::Succeeded);
+    assert_eq!(status(&d, "B"), StageStatus::TimedOut);
+    assert_eq!(status(&d, "C"), StageStatus::TimedOut);
+}
+
+#[test]
+fn a_cancel_and_another_stages_failure_end_what_was_approved_as_ever() {
+    let mut d = parallel("AB");
+    d.stages[0].operation = Operation::Approve;
+    d.timeout = Some(30 * SECOND);
+    let d = begin(&d, "B", at(1));
+    let d = run(&d, "A", waits_for_a_person(), at(1));
+    let d = approve(&d, "ann", 20).unwrap();
+    let cancelled = cancel(&d, true, at(100));
+    assert_eq!(status(&cancelled, "A"), StageStatus::Cancelled);
+    let failed = end(&d, "B", failed(), at(21));
+    assert_eq!(status(&failed, "A"), StageStatus::Cancelled);
+}

@@ -252,6 +252,11 @@ fn until(time: u64) -> TurnEnd {
     TurnEnd::Suspended(vec![Wake::At(at(time)), Wake::Command(0)])
 }
 
+/// A stage that waits for a person, who has done nothing yet.
+fn waits_for_a_person() -> TurnEnd {
+    TurnEnd::Suspended(vec![Wake::Command(0)])
+}
+
 fn rollback_status(deployment: &Deployment) -> Option<RollbackStatus> {
     deployment.rollback.as_ref().map(|rollback| rollback.status)
 }

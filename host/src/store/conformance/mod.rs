@@ -146,6 +146,7 @@ pub(crate) fn stage(id: &str) -> Stage {
         cause: Cause::First,
         wait: None,
         commands: Vec::new(),
+        answered: 0,
         started_at: Some(Timestamp(4)),
         turn_started_at: Some(Timestamp(4)),
         ended_at: None,

@@ -3,8 +3,45 @@
 
 use std::time::Duration;
 
-use crate::lifecycle::Event;
-use crate::model::{Deployment, DeploymentStatus, StageStatus, Timestamp};
+use crate::lifecycle::{Event, TurnEnd};
+use crate::model::{Deployment, DeploymentStatus, Stage, StageStatus, Timestamp, Wake};
+
+/// How many commands of people a stage was given: in all, when its newest turn
+/// began, and how many of them its plugin has answered.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct People {
+    given: usize,
+    called: usize,
+    answered: usize,
+}
+
+impl People {
+    /// Whether something is left that no turn was there for.
+    pub(super) fn wait_for_an_answer(self) -> bool {
+        self.given > self.answered
+    }
+
+    fn update(&mut self, stage: &Stage, event: &Event) {
+        match event {
+            Event::Commanded { stage: id, .. } if id == &stage.id => self.given += 1,
+            Event::StageBegun(id) if id == &stage.id => self.called = self.given,
+            Event::StageEnded {
+                stage: id,
+                end: TurnEnd::Suspended(wakes),
+                ..
+            } if id == &stage.id => {
+                let commands = wakes.iter().filter_map(|wake| match wake {
+                    Wake::Command(seen) => Some(*seen as usize),
+                    Wake::At(_) => None,
+                });
+                // Who waits for none asks nothing of people.
+                let seen = commands.min().unwrap_or(self.given);
+                self.answered = seen.clamp(self.called, self.given);
+            }
+            _ => {}
+        }
+    }
+}
 
 #[derive(Debug)]
 pub(super) struct Ledger {
@@ -14,6 +51,8 @@ pub(super) struct Ledger {
     pub(super) ended: Vec<bool>,
     /// How often a host died under each.
     pub(super) losses: Vec<u32>,
+    /// What people did to each that its plugin was not called for yet.
+    pub(super) people: Vec<People>,
     /// Whether the clock was ever set back.
     pub(super) set_back: bool,
     /// How long stages were running up to `since`.
@@ -29,6 +68,7 @@ impl Ledger {
             begun: Vec::new(),
             ended: vec![false; stages],
             losses: vec![0; stages],
+            people: vec![People::default(); stages],
             set_back: false,
             active: Duration::ZERO,
             since: None,
@@ -53,6 +93,7 @@ impl Ledger {
             if stage.status.is_final() {
                 self.ended[place] = true;
             }
+            self.people[place].update(stage, event);
             match event {
                 Event::StageBegun(id) if id == &stage.id && !self.begun.contains(&place) => {
                     self.begun.push(place);

@@ -118,6 +118,27 @@ pub(super) const SCRIPTS: &[(&str, &str)] = &[
          stop 2",
     ),
     (
+        "an approval in time is lost when nobody looks before the limit",
+        "deployment timeout=120
+         stage A timeout=60 approve=
+         stage a undoes=A approve=
+         plan 0
+         planned 0
+         begin 0 A
+         answer A 1.1 suspended command=0
+         approve A ann
+         pass 25200000
+         tick
+         begin 1 A
+         answer A 1.2 failed
+         begin 0 a
+         answer a 1.1 suspended command=0
+         approve a bob
+         pass 25200000
+         tick
+         begin 2 a",
+    ),
+    (
         "what ends because of another stage is told before that",
         "deployment
          stage A timeout=10 approve=

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use super::{Defect, How, each};
-use crate::lifecycle::Event;
-use crate::model::{DeploymentStatus, Ending, Stage, StageStatus};
+use crate::lifecycle::{Event, cancel};
+use crate::model::{DeploymentStatus, Ending, Stage, StageStatus, Timestamp};
 
 pub(super) const DEFECTS: &[Defect] = &[
     Defect {
@@ -117,6 +117,26 @@ pub(super) const DEFECTS: &[Defect] = &[
                 each(d, old, |stage, old| {
                     if stage.status == StageStatus::TimedOut && stage.status != old.status {
                         stage.status = StageStatus::Cancelled;
+                    }
+                });
+            }
+        }),
+    },
+    Defect {
+        name: "a limit ends what people had approved in time",
+        breaks: &["what_people_did_in_time_has_its_turn_before_a_limit_ends_anything"],
+        hides: &[],
+        how: How::EditOnly(|d, old, event| {
+            let whole = matches!(
+                old.status,
+                DeploymentStatus::Running | DeploymentStatus::RollingBack
+            );
+            if let (Event::Tick, true) = (event, whole && !d.status.is_final()) {
+                each(d, old, |stage, _| {
+                    if cancel::is_owed_a_turn(stage) && stage.status == StageStatus::Suspended {
+                        stage.status = StageStatus::TimedOut;
+                        stage.wait = None;
+                        stage.ended_at = Some(Timestamp(1));
                     }
                 });
             }

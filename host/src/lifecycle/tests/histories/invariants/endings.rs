@@ -159,8 +159,11 @@ pub(super) fn what_timed_out_is_told_so(seen: &Seen<'_>) -> Held {
         seen.event,
         Event::StageEnded { .. } | Event::StageLost { .. }
     );
+    // But what people did in time counts.
+    let owed = |deployment: &Deployment| deployment.forward_stages().any(Seen::is_owed);
+    let held = owed(before) || owed(after);
     hold!(
-        !(over && goes_on) || ends_a_turn || timed_out(after),
+        !(over && goes_on) || ends_a_turn || held || timed_out(after),
         "its time was over, but it ends: {:?}",
         after.ending
     );

@@ -12,7 +12,9 @@ mod waits;
 use super::ledger::Ledger;
 use super::rules::Rules;
 use super::world::Complaint;
-use crate::lifecycle::{Change, Event, Leased, Next, Rejected, Waiting};
+use crate::lifecycle::{
+    Change, DEFAULT_DEPLOYMENT_TIMEOUT, Event, Leased, Next, Rejected, Waiting,
+};
 use crate::model::{Deployment, Stage, StageId, StageStatus, Timestamp};
 
 /// An event, and what became of it.
@@ -88,6 +90,35 @@ impl<'a> Seen<'a> {
         }
     }
 
+    /// Whether a stage has a turn to come, or under way, for what people did to it in
+    /// time.
+    pub(super) fn is_owed(stage: &Stage) -> bool {
+        let last = stage.commands.len() as u64;
+        match stage.status {
+            StageStatus::Suspended => {
+                let after = stage.wait.as_ref().and_then(|wait| wait.after_command);
+                after.is_some_and(|after| last > after)
+            }
+            status => !status.is_final() && last > stage.answered,
+        }
+    }
+
+    /// Whether the time of the deployment, or of its rollback, is over.
+    pub(super) fn is_over(&self, deployment: &Deployment, rollback: bool) -> bool {
+        let active = self.ledger.active(self.now);
+        let (since, active) = match &deployment.rollback {
+            Some(undoing) if rollback => {
+                let used = active.saturating_sub(self.ledger.active_before_rollback);
+                (Some(undoing.started_at), used)
+            }
+            _ => (deployment.started_at, active),
+        };
+        match deployment.timeout {
+            Some(limit) => order::is_over(since, Some(limit), self.now),
+            None => active >= DEFAULT_DEPLOYMENT_TIMEOUT,
+        }
+    }
+
     /// The stage's place in the plan.
     pub(super) fn place(&self, id: &StageId) -> Option<usize> {
         self.plan.iter().position(|stage| &stage.id == id)
@@ -151,7 +182,8 @@ invariants! {
         nothing_is_ever_stuck,
         a_change_draws_all_that_follows,
         due_says_when_something_is_next,
-        what_waits_beyond_its_limit_ends;
+        what_waits_beyond_its_limit_ends,
+        what_people_did_in_time_has_its_turn_before_a_limit_ends_anything;
     records:
         events_tell_each_change_once_and_in_order,
         active_time_is_that_in_which_something_ran,

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::{Held, Seen, Step, hold};
-use crate::lifecycle::{DEFAULT_DEPLOYMENT_TIMEOUT, Event, Next, SHORTEST_PAUSE, TurnEnd};
+use crate::lifecycle::{Event, Next, SHORTEST_PAUSE, TurnEnd};
 use crate::model::{Cause, Ending, Stage, StageStatus, Timestamp, Wake};
 
 pub(super) fn a_stage_begins_if_and_only_if_it_is_offered(seen: &Seen<'_>) -> Held {
@@ -57,21 +57,13 @@ pub(super) fn nothing_begins_when_its_time_is_over(seen: &Seen<'_>) -> Held {
     let Some(Step { place, was, is }) = seen.begun() else {
         return Ok(());
     };
+    // What people did in time counts.
+    if Seen::is_owed(was) {
+        return Ok(());
+    }
     let over = is_over(was.started_at, seen.plan[place].timeout, seen.now);
     hold!(!over, "{} began when its own time was over", is.name);
-    let before = seen.before;
-    let active = seen.ledger.active(seen.now);
-    let (since, active) = match &before.rollback {
-        Some(rollback) if is.rollback => {
-            let used = active.saturating_sub(seen.ledger.active_before_rollback);
-            (Some(rollback.started_at), used)
-        }
-        _ => (before.started_at, active),
-    };
-    let over = match before.timeout {
-        Some(limit) => is_over(since, Some(limit), seen.now),
-        None => active >= DEFAULT_DEPLOYMENT_TIMEOUT,
-    };
+    let over = seen.is_over(seen.before, is.rollback);
     hold!(!over, "{} began when there was no time left", is.name);
     Ok(())
 }
@@ -119,8 +111,11 @@ pub(super) fn what_is_suspended_comes_back_for_what_it_waits_for(seen: &Seen<'_>
             hold!(right, "{} waits for {wait:?}, not {wanted:?}", is.name);
             hold!(fresh || was.wait == is.wait, "{} waits anew", is.name);
             let offered = matches!(&seen.next, Some(Next::Begin(ids)) if ids.contains(&is.id));
+            // When the time of the whole is over, only what people did counts.
+            let after = seen.after().unwrap_or(seen.before);
+            let may = Seen::is_owed(is) || !seen.is_over(after, is.rollback);
             hold!(
-                offered == comes_back(is, seen.now),
+                offered == (may && comes_back(is, seen.now)),
                 "{} comes back: {offered}",
                 is.name
             );

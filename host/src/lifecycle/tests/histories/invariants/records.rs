@@ -1,7 +1,8 @@
 //! What is stored and told beside the statuses.
 
+use super::order::is_over;
 use super::{Held, Seen, Step, hold};
-use crate::lifecycle::{Event, Leased};
+use crate::lifecycle::{DEFAULT_STAGE_TIMEOUT, Event, Leased};
 use crate::model::{
     Command, Deployment, DeploymentStatus, EventKind, RollbackStatus, Stage, StageStatus,
 };
@@ -125,7 +126,18 @@ pub(super) fn what_runs_is_leased_and_nothing_else(seen: &Seen<'_>) -> Held {
 }
 
 /// Whether a stage takes a command of somebody.
-fn is_taken(deployment: &Deployment, stage: &Stage, command: &Command) -> bool {
+fn is_taken(seen: &Seen<'_>, deployment: &Deployment, stage: &Stage, command: &Command) -> bool {
+    let own = match stage.timeout {
+        Some(limit) => is_over(stage.started_at, Some(limit), command.at),
+        None => {
+            let runs = stage.status == StageStatus::Running;
+            let began = stage.turn_started_at.filter(|_| runs);
+            is_over(began, Some(DEFAULT_STAGE_TIMEOUT), command.at)
+        }
+    };
+    let stopping = deployment.rollback.as_ref();
+    let stopping = stopping.is_some_and(|rollback| rollback.status != RollbackStatus::Running);
+    let over = own || (!stopping && seen.is_over(deployment, stage.rollback));
     let cancel = match &deployment.rollback {
         Some(rollback) if stage.rollback => rollback.cancel.is_some(),
         _ => !stage.rollback && deployment.cancel.is_some(),
@@ -137,6 +149,7 @@ fn is_taken(deployment: &Deployment, stage: &Stage, command: &Command) -> bool {
         && stage.started_at.is_some()
         && !stage.status.is_final()
         && !cancel
+        && !over
         && !said
         && (listed.is_empty() || listed.contains(&command.by))
 }
@@ -154,7 +167,7 @@ pub(super) fn commands_are_taken_from_those_who_may_and_kept(seen: &Seen<'_>) ->
             });
             let may = at
                 .zip(command.as_ref())
-                .is_some_and(|(at, command)| is_taken(&stood, &stood.stages[at], command));
+                .is_some_and(|(at, command)| is_taken(seen, &stood, &stood.stages[at], command));
             hold!(
                 may == seen.outcome.is_ok(),
                 "may: {may}, but {:?}",

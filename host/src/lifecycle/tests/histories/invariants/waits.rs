@@ -2,7 +2,7 @@
 
 use super::order::is_over;
 use super::{Held, Seen, Step, hold};
-use crate::lifecycle::{Leased, Next, WaitsFor};
+use crate::lifecycle::{Event, Leased, Next, TurnEnd, WaitsFor};
 use crate::model::{CommandKind, Deployment, DeploymentStatus, Stage, StageStatus, Timestamp};
 
 pub(super) fn whatever_waits_is_explained(seen: &Seen<'_>) -> Held {
@@ -180,15 +180,49 @@ pub(super) fn what_waits_beyond_its_limit_ends(seen: &Seen<'_>) -> Held {
         let waited = was.status == StageStatus::Suspended;
         let over = is_over(was.started_at, was.timeout, seen.now);
         let timed_out = is.status == StageStatus::TimedOut;
+        // What people did in time counts.
+        let owed = Seen::is_owed(was) || Seen::is_owed(is);
         hold!(
-            !(waited && over) || timed_out,
+            !(waited && over) || owed || timed_out,
             "{} waits beyond its time",
             is.name
         );
         let waits = is.status == StageStatus::Suspended
             || (is.status == StageStatus::Waiting && is.started_at.is_some());
-        let over = is_over(is.started_at, is.timeout, seen.now);
+        let over = is_over(is.started_at, is.timeout, seen.now) && !Seen::is_owed(is);
         hold!(!(waits && over), "{} waits beyond its time", is.name);
+    }
+    Ok(())
+}
+
+/// A limit is noticed when somebody looks: so what was done before it, and is found
+/// with it, comes first.
+pub(super) fn what_people_did_in_time_has_its_turn_before_a_limit_ends_anything(
+    seen: &Seen<'_>,
+) -> Held {
+    // A turn that took too long ends more than itself.
+    let by_a_turn = matches!(
+        seen.event,
+        Event::StageEnded {
+            end: TurnEnd::TimedOut,
+            ..
+        }
+    );
+    for Step { place, was, is } in seen.steps() {
+        let waited = match was.status {
+            StageStatus::Suspended => {
+                let wait = was.wait.as_ref();
+                wait.is_some_and(|wait| wait.after_command.is_some())
+            }
+            status => status == StageStatus::Waiting,
+        };
+        let asked = seen.ledger.people[place].wait_for_an_answer();
+        let timed_out = is.status == StageStatus::TimedOut;
+        hold!(
+            by_a_turn || !(waited && asked && timed_out),
+            "{} timed out before what people did to it was looked at",
+            is.name
+        );
     }
     Ok(())
 }
