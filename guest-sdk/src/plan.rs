@@ -75,6 +75,7 @@ impl PlannedStage {
             metadata: Vec::new(),
             operation: Operation::None,
             authorized_operators: Vec::new(),
+            min_operators: 1,
         }
     }
 
@@ -140,6 +141,14 @@ impl PlannedStage {
     ) -> Self {
         self.operation = operation;
         self.authorized_operators = operators.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// Says how many different people must do so; one, unless this is said. People
+    /// are told by it who is still missing; that it is enough, the stage itself has
+    /// to find.
+    pub fn by_at_least(mut self, people: u32) -> Self {
+        self.min_operators = people;
         self
     }
 }

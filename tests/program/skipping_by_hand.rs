@@ -44,7 +44,8 @@ fn show_says_until_when_a_wait_lasts_and_how_to_skip_it() {
     let project = Project::with(&["wait", "script"]);
     let (run, id) = follow(&project);
     project
-        .run(&["show", &id])
+        .start_by(&["env", "USER=ann"], &["show", &id])
+        .end()
         .exits(0)
         .says("1 WAIT waits for the time 2")
         .says(&format!(

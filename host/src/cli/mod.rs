@@ -240,11 +240,20 @@ struct ActArgs {
 #[derive(Debug, Args)]
 struct By {
     /// Who does it. Without it, the name of the user who runs this.
-    #[arg(long, value_name = "NAME", env = "STAGEWRIGHT_USER")]
+    #[arg(long, value_name = "NAME", env = USER_VARIABLE)]
     by: Option<String>,
 }
 
+/// Says who acts where `--by` does not.
+const USER_VARIABLE: &str = "STAGEWRIGHT_USER";
+
 impl By {
+    /// Who acts if nothing is said.
+    fn usual() -> Option<String> {
+        let by = std::env::var(USER_VARIABLE).ok();
+        By { by }.name().ok()
+    }
+
     fn name(&self) -> Result<String, Error> {
         let user = || std::env::var("USER").ok();
         let name = self.by.clone().or_else(user).unwrap_or_default();

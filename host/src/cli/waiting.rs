@@ -1,10 +1,12 @@
 //! What `stagewright show` says of everything that waits: for what, since when,
 //! and what would end it.
 
-use crate::lifecycle::{self, WaitsFor};
-use crate::model::{CommandKind, Deployment, DeploymentId, StageId, Wait};
+use crate::clock::now;
+use crate::lifecycle::{self, People, Waiting, WaitsFor};
+use crate::model::{CommandKind, Deployment, DeploymentId, StageId, Timestamp, Wait};
 use crate::{Error, Host};
 
+use super::By;
 use super::clean::clean;
 use super::output::{Colour, Output};
 use super::plan::place;
@@ -20,82 +22,156 @@ pub(super) async fn print(
         return Ok(());
     }
     let orphaned = host.is_orphaned(&deployment.id).await?;
-    let ahead = host.ahead(&deployment.id).await?;
+    let told = Told {
+        deployment,
+        ahead: host.ahead(&deployment.id).await?,
+        orphaned,
+        command: output.command(),
+        me: By::usual(),
+        now: now(),
+    };
     output.line("");
     for one in &waiting {
-        let name = one
-            .stage
-            .as_ref()
-            .map_or_else(|| "deployment".to_owned(), |id| label(deployment, id));
-        let mut what: Vec<&WaitsFor> = one.what.iter().collect();
-        // Who may skip it is told after what it is there to wait for.
-        what.sort_by_key(|what| matches!(what, WaitsFor::Person(CommandKind::Skip, _)));
-        let stage = one.stage.as_ref();
-        let told: Vec<String> = what
-            .into_iter()
-            .map(|what| tell(deployment, stage, what, ahead.as_ref(), orphaned, output))
-            .collect();
-        let mut line = format!("{name} waits for {}", told.join("; or "));
-        line.push_str(&format!("; since {}", one.since));
-        if let Some(limit) = one.limit {
-            line.push_str(&format!("; its time is over at {limit}"));
-        }
         output.line(format!(
             "{} {}",
             output.paint(Colour::Yellow, "·"),
-            clean(line)
+            clean(told.line(one))
         ));
     }
     Ok(())
 }
 
-fn tell(
-    deployment: &Deployment,
-    stage: Option<&StageId>,
-    what: &WaitsFor,
-    ahead: Option<&DeploymentId>,
+/// What there is to know for telling what a deployment waits for.
+struct Told<'a> {
+    deployment: &'a Deployment,
+    /// The one that is before it in the queue.
+    ahead: Option<DeploymentId>,
+    /// Whether the host is gone that had something of it.
     orphaned: bool,
-    output: &Output,
-) -> String {
-    let command = output.command();
-    let id = &deployment.id;
-    let host = || {
-        if orphaned {
+    /// How this program is called.
+    command: &'a str,
+    /// Under which name whoever reads this acts if they give none.
+    me: Option<String>,
+    now: Timestamp,
+}
+
+impl Told<'_> {
+    fn line(&self, one: &Waiting) -> String {
+        let name = one
+            .stage
+            .as_ref()
+            .map_or_else(|| "deployment".to_owned(), |id| label(self.deployment, id));
+        let mut what: Vec<&WaitsFor> = one.what.iter().collect();
+        // Who may skip it is told after what it is there to wait for.
+        let skips = |people: &People| people.kind == CommandKind::Skip;
+        what.sort_by_key(|what| matches!(what, WaitsFor::People(people) if skips(people)));
+        let told: Vec<String> = what
+            .into_iter()
+            .map(|what| self.what(one.stage.as_ref(), what))
+            .collect();
+        let mut line = format!("{name} waits for {}", told.join("; or "));
+        line.push_str(&format!("; since {}", one.since));
+        if let Some(limit) = one.limit {
+            let is = if limit > self.now { "is" } else { "was" };
+            line.push_str(&format!("; its time {is} over at {limit}"));
+        }
+        line
+    }
+
+    fn what(&self, stage: Option<&StageId>, what: &WaitsFor) -> String {
+        let (command, id) = (self.command, &self.deployment.id);
+        match what {
+            WaitsFor::Queue => match &self.ahead {
+                Some(ahead) => format!(
+                    "deployment {ahead} of the same application, which was there before; \
+                     `{command} show {ahead}` says what that one waits for, \
+                     `{command} cancel {ahead}` stops it"
+                ),
+                None => format!("its planning by {}", self.host()),
+            },
+            WaitsFor::Planning(_) if self.orphaned => format!("its planning by {}", self.host()),
+            WaitsFor::Planning(attempt) => {
+                let which = match attempt {
+                    0 | 1 => String::new(),
+                    attempt => format!(" (attempt {attempt})"),
+                };
+                format!(
+                    "its planning, which is under way{which}: `{command} logs {id} plan --follow`"
+                )
+            }
+            WaitsFor::Host => self.host(),
+            WaitsFor::Overdue => {
+                format!("{}; it ends then, since it is over its time", self.host())
+            }
+            WaitsFor::Turn | WaitsFor::Stop if self.orphaned => self.host(),
+            WaitsFor::Turn => {
+                format!("its plugin, which is at work: `{command} logs {id} --follow`")
+            }
+            WaitsFor::Stop => {
+                "its plugin, which was told to stop, for the grace period at most".into()
+            }
+            WaitsFor::Time(time) => format!("the time {time}"),
+            WaitsFor::People(people) => self.people(stage, people),
+            WaitsFor::Stages(ids) => {
+                let names = ids.iter().map(|id| label(self.deployment, id));
+                format!("the end of {}", names.collect::<Vec<_>>().join(", "))
+            }
+        }
+    }
+
+    fn host(&self) -> String {
+        let command = self.command;
+        if self.orphaned {
             format!("another host, as its own is gone: `{command} work`")
         } else {
             format!("a host: `{command} work`, if none is at work")
         }
-    };
-    match what {
-        WaitsFor::Queue => match ahead {
-            Some(ahead) => format!(
-                "deployment {ahead} of the same application, which was there before; \
-                 `{command} show {ahead}` says what that one waits for, \
-                 `{command} cancel {ahead}` stops it"
-            ),
-            None => format!("its planning by {}", host()),
-        },
-        WaitsFor::Planner => format!("its planning by {}", host()),
-        WaitsFor::Host => host(),
-        WaitsFor::Turn if orphaned => host(),
-        WaitsFor::Turn => format!("its plugin, which is at work: `{command} logs {id} --follow`"),
-        WaitsFor::Stop if orphaned => host(),
-        WaitsFor::Stop => "its plugin, which was told to stop, for the grace period at most".into(),
-        WaitsFor::Time(time) => format!("the time {time}"),
-        WaitsFor::Person(kind, who) => {
-            let verb = kind.as_str();
-            let who = if who.is_empty() {
-                "anyone".to_owned()
-            } else {
-                who.join(", ")
-            };
-            let which = stage.map_or_else(String::new, |id| which(deployment, id, *kind));
-            format!("{who} to {verb} it: `{command} {verb} {id}{which}`")
+    }
+
+    /// Who is missing, and what they have to type.
+    fn people(&self, stage: Option<&StageId>, people: &People) -> String {
+        let (command, id) = (self.command, &self.deployment.id);
+        let verb = people.kind.as_str();
+        if people.who.as_ref().is_some_and(Vec::is_empty) {
+            return format!(
+                "somebody to {verb} it, though all who may have done so; `{command} cancel {id}` \
+                 ends it"
+            );
         }
-        WaitsFor::Stages(ids) => {
-            let names: Vec<String> = ids.iter().map(|id| label(deployment, id)).collect();
-            format!("the end of {}", names.join(", "))
+        let which = stage.map_or_else(String::new, |id| which(self.deployment, id, people.kind));
+        let by = if self.can_act(people) {
+            ""
+        } else {
+            " --by NAME"
+        };
+        format!(
+            "{} to {verb} it: `{command} {verb} {id}{which}{by}`",
+            who(people)
+        )
+    }
+
+    /// Whether whoever reads this can do it under their own name.
+    fn can_act(&self, people: &People) -> bool {
+        let Some(me) = &self.me else {
+            return false;
+        };
+        match &people.who {
+            Some(who) => who.contains(me),
+            None => !people.given.contains(me),
         }
+    }
+}
+
+/// Who has to act, as `1 more of bob, cy`.
+fn who(people: &People) -> String {
+    let more = people.more;
+    let after = if people.given.is_empty() { "" } else { " more" };
+    match &people.who {
+        None if after.is_empty() && more == 1 => "anyone".to_owned(),
+        None if more == 1 => "1 more person".to_owned(),
+        None => format!("{more}{after} people"),
+        Some(who) if after.is_empty() && who.len() == more as usize => who.join(", "),
+        Some(who) => format!("{more}{after} of {}", who.join(", ")),
     }
 }
 

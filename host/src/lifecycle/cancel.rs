@@ -8,6 +8,7 @@ use crate::model::{
 use super::clock::deadline;
 use super::event::Rejected;
 use super::turn::place;
+use super::waiting::People;
 use super::{reject, reject_twice};
 
 /// How many characters a person's name may have.
@@ -153,8 +154,30 @@ fn may(stage: &Stage, by: &str) -> bool {
 
 /// Whether a suspended stage has a command that ends its suspension.
 pub(super) fn has_command(stage: &Stage) -> bool {
-    let after = stage.wait.as_ref().and_then(|wait| wait.after_command);
-    after.is_some_and(|after| stage.commands.iter().any(|command| command.number > after))
+    woken_at(stage).is_some()
+}
+
+/// When the command was given that ends the suspension of a stage.
+pub(super) fn woken_at(stage: &Stage) -> Option<Timestamp> {
+    let after = stage.wait.as_ref()?.after_command?;
+    let mut commands = stage.commands.iter();
+    let first = commands.find(|command| command.number > after);
+    first.map(|command| command.at)
+}
+
+/// Whose command a stage lacks.
+pub(super) fn lacks(stage: &Stage, kind: CommandKind) -> People {
+    let commands = stage.commands.iter().filter(|one| one.kind == kind);
+    let given: Vec<String> = commands.map(|command| command.by.clone()).collect();
+    let listed = &stage.authorized_operators;
+    let left = listed.iter().filter(|name| !given.contains(name)).cloned();
+    let done = u32::try_from(given.len()).unwrap_or(u32::MAX);
+    People {
+        kind,
+        who: (!listed.is_empty()).then(|| left.collect()),
+        more: stage.min_operators.saturating_sub(done).max(1),
+        given,
+    }
 }
 
 /// Whether people did something to a stage that its plugin has not answered yet. It

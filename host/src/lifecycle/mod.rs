@@ -46,7 +46,7 @@ pub use change::{Change, Leased};
 pub use clock::{COMMANDED_TURN, DEFAULT_DEPLOYMENT_TIMEOUT, DEFAULT_STAGE_TIMEOUT, time_left};
 pub use event::{Event, Rejected, TurnEnd};
 pub use plan::Plan;
-pub use waiting::{Waiting, WaitsFor, waiting};
+pub use waiting::{People, Waiting, WaitsFor, waiting};
 
 /// How soon after its turn a stage that asked for a time already past is called
 /// again.
@@ -86,6 +86,7 @@ pub fn apply(deployment: &Deployment, event: Event, now: Timestamp) -> Result<Ch
             expect_planning(&new)?;
             if new.plan_attempt < limit {
                 new.plan_attempt += 1;
+                new.plan_started_at = Some(now);
             } else {
                 let times = times(limit);
                 let reason = format!("its host died {times} while planning it");

@@ -460,6 +460,7 @@ fn make(
         metadata: planned.metadata.clone(),
         operation: planned.operation,
         authorized_operators: planned.authorized_operators.clone(),
+        min_operators: planned.min_operators.max(1),
         plugin: defined.owner.clone(),
         options: request.map_or_else(
             || Value::Object(serde_json::Map::new()),

@@ -4,7 +4,8 @@ use crate::model::{
     CommandKind, Deployment, DeploymentStatus, Operation, Stage, StageId, StageStatus, Timestamp,
 };
 
-use super::clock::{deployment_deadline, rollback_deadline, stage_deadline};
+use super::cancel::{is_owed_a_turn, lacks, woken_at};
+use super::clock::{deadline, turn_deadline};
 use super::settle;
 
 /// Something of a deployment that is not at its end.
@@ -16,7 +17,7 @@ pub struct Waiting {
     pub what: Vec<WaitsFor>,
     /// Since when.
     pub since: Timestamp,
-    /// When its time is over, if that is known.
+    /// When its time is over, if that is known; it may be past.
     pub limit: Option<Timestamp>,
 }
 
@@ -25,90 +26,183 @@ pub struct Waiting {
 pub enum WaitsFor {
     /// The end of the earlier deployments of its application.
     Queue,
-    /// A host that plans it.
-    Planner,
+    /// The end of its planning, which is under way for this many times.
+    Planning(u32),
     /// A host that begins its turn.
     Host,
+    /// A host that ends it: its time is over, and nobody has looked since.
+    Overdue,
     /// The end of its turn, which is under way.
     Turn,
     /// The same, after it was told to stop.
     Stop,
     /// A time.
     Time(Timestamp),
-    /// A person, who may do this; one of those listed, or anyone.
-    Person(CommandKind, Vec<String>),
+    /// People.
+    People(People),
     /// Other stages, which must end first.
     Stages(Vec<StageId>),
+}
+
+/// Whose command something waits for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct People {
+    /// What they have to do.
+    pub kind: CommandKind,
+    /// Those who may and have not yet; none for anyone.
+    pub who: Option<Vec<String>>,
+    /// Those who have.
+    pub given: Vec<String>,
+    /// How many more must; at least one.
+    pub more: u32,
 }
 
 /// Everything in a deployment that waits or runs now, in the order of the plan.
 /// A rollback stage is told of once the rollback has begun.
 pub fn waiting(deployment: &Deployment, now: Timestamp) -> Vec<Waiting> {
-    let whole = |what| {
+    let whole = |what, since| {
         vec![Waiting {
             stage: None,
             what: vec![what],
-            since: deployment.created_at,
+            since,
             limit: None,
         }]
     };
+    let created = deployment.created_at;
     match deployment.status {
         status if status.is_final() => Vec::new(),
-        DeploymentStatus::Queued => whole(WaitsFor::Queue),
-        DeploymentStatus::Planning => whole(WaitsFor::Planner),
+        DeploymentStatus::Queued => whole(WaitsFor::Queue, created),
+        DeploymentStatus::Planning => whole(
+            WaitsFor::Planning(deployment.plan_attempt),
+            deployment.plan_started_at.unwrap_or(created),
+        ),
         status => {
-            let ready: Vec<&StageId> = settle::ready(deployment, now)
-                .map(|stage| &stage.id)
-                .collect();
+            let mut settled = deployment.clone();
+            settle::settle(&mut settled, now);
+            let look = Look {
+                deployment,
+                settled: &settled,
+                ready: settle::ready(deployment, now).map(|s| &s.id).collect(),
+                held: settle::is_held(deployment, now),
+            };
             let shown = |stage: &&Stage| !stage.rollback || status == DeploymentStatus::RollingBack;
             let open = |stage: &&Stage| !stage.status.is_final();
             let stages = deployment.stages.iter().filter(shown).filter(open);
-            stages
-                .map(|stage| of_stage(deployment, stage, ready.contains(&&stage.id)))
-                .collect()
+            stages.map(|stage| look.at(stage)).collect()
         }
     }
 }
 
-fn of_stage(deployment: &Deployment, stage: &Stage, ready: bool) -> Waiting {
-    let mut since = stage.turn_started_at.unwrap_or(deployment.created_at);
-    let what = match stage.status {
-        _ if ready => vec![WaitsFor::Host],
-        StageStatus::Running if super::is_cancelled(deployment, stage).is_some() => {
-            vec![WaitsFor::Stop]
+/// A deployment as it is looked at.
+struct Look<'a> {
+    deployment: &'a Deployment,
+    /// What it will be when some host looks at it.
+    settled: &'a Deployment,
+    /// The stages that may begin.
+    ready: Vec<&'a StageId>,
+    /// Whether it goes on only for the turns that are owed to people.
+    held: bool,
+}
+
+impl Look<'_> {
+    fn at(&self, stage: &Stage) -> Waiting {
+        let what = self.what(stage);
+        let limit = match stage.started_at {
+            Some(_) if stage.status == StageStatus::Running => {
+                turn_deadline(self.deployment, stage)
+            }
+            // No limit keeps it from the turn that it is owed.
+            Some(_) if is_owed_a_turn(stage) => None,
+            Some(_) => deadline(self.deployment, stage),
+            None => None,
+        };
+        Waiting {
+            stage: Some(stage.id.clone()),
+            since: self.since(stage, &what),
+            what,
+            limit: limit.filter(|limit| *limit > Timestamp(0)),
         }
-        StageStatus::Running => vec![WaitsFor::Turn],
-        StageStatus::Suspended => {
-            let wait = stage.wait.as_ref();
-            since = wait.map_or(since, |wait| wait.since);
-            let until = wait.and_then(|wait| wait.until).map(WaitsFor::Time);
-            let command = wait.and_then(|wait| wait.after_command).and_then(|_| {
-                let kind = match stage.operation {
-                    Operation::None => return None,
-                    Operation::Approve => CommandKind::Approve,
-                    Operation::Skip => CommandKind::Skip,
-                };
-                Some(WaitsFor::Person(kind, stage.authorized_operators.clone()))
-            });
-            command.into_iter().chain(until).collect()
-        }
-        _ => vec![WaitsFor::Stages(before(deployment, stage))],
-    };
-    let whole = if stage.rollback {
-        rollback_deadline(deployment)
-    } else {
-        deployment_deadline(deployment)
-    };
-    let limit = match stage.started_at {
-        Some(_) => [stage_deadline(stage), whole].into_iter().flatten().min(),
-        None => None,
-    };
-    Waiting {
-        stage: Some(stage.id.clone()),
-        what,
-        since,
-        limit,
     }
+
+    fn what(&self, stage: &Stage) -> Vec<WaitsFor> {
+        let ends = self
+            .settled
+            .stage(&stage.id)
+            .is_some_and(|settled| settled.status.is_final());
+        if ends {
+            return vec![WaitsFor::Overdue];
+        }
+        if self.ready.contains(&&stage.id) {
+            return vec![WaitsFor::Host];
+        }
+        match stage.status {
+            StageStatus::Running if super::is_cancelled(self.deployment, stage).is_some() => {
+                vec![WaitsFor::Stop]
+            }
+            StageStatus::Running => vec![WaitsFor::Turn],
+            _ if self.held => {
+                let owed = |other: &&Stage| is_owed_a_turn(other);
+                let owed = self.deployment.stages.iter().filter(owed);
+                vec![WaitsFor::Stages(owed.map(|one| one.id.clone()).collect())]
+            }
+            StageStatus::Suspended => suspended(stage),
+            _ => vec![WaitsFor::Stages(before(self.deployment, stage))],
+        }
+    }
+
+    /// Since when a stage waits for that.
+    fn since(&self, stage: &Stage, what: &[WaitsFor]) -> Timestamp {
+        let deployment = self.deployment;
+        let created = deployment.created_at;
+        if what == [WaitsFor::Overdue] {
+            let over = deadline(deployment, stage).filter(|over| *over > Timestamp(0));
+            return over.or(stage.turn_started_at).unwrap_or(created);
+        }
+        match (stage.status, &stage.wait) {
+            (StageStatus::Suspended, Some(wait)) if what == [WaitsFor::Host] => {
+                let woken = [wait.until, woken_at(stage)].into_iter().flatten().min();
+                woken.unwrap_or(wait.since)
+            }
+            (StageStatus::Suspended, Some(wait)) => wait.since,
+            (_, _) if stage.turn_started_at.is_some() => stage.turn_started_at.unwrap_or(created),
+            _ => turn_came(deployment, stage),
+        }
+    }
+}
+
+/// What a suspended stage waits for.
+fn suspended(stage: &Stage) -> Vec<WaitsFor> {
+    let wait = stage.wait.as_ref();
+    let until = wait.and_then(|wait| wait.until).map(WaitsFor::Time);
+    let people = wait.and_then(|wait| wait.after_command).and_then(|_| {
+        let kind = match stage.operation {
+            Operation::None => return None,
+            Operation::Approve => CommandKind::Approve,
+            Operation::Skip => CommandKind::Skip,
+        };
+        Some(WaitsFor::People(lacks(stage, kind)))
+    });
+    people.into_iter().chain(until).collect()
+}
+
+/// When the last of those ended that a stage had to wait for.
+fn turn_came(deployment: &Deployment, stage: &Stage) -> Timestamp {
+    let began = if stage.rollback {
+        let rollback = deployment.rollback.as_ref();
+        rollback.map(|rollback| rollback.started_at)
+    } else {
+        None
+    };
+    let before = deployment.stages.iter().filter(|other| {
+        if stage.rollback {
+            other.rollback
+        } else {
+            stage.requires.contains(&other.id)
+        }
+    });
+    let ended = before.filter_map(|other| other.ended_at);
+    let came = ended.chain(began).max();
+    came.unwrap_or(deployment.created_at)
 }
 
 /// The stages that keep another one from starting.

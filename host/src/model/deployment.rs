@@ -337,6 +337,9 @@ pub struct Deployment {
     pub active_since: Option<Timestamp>,
     /// How often its planning was begun.
     pub plan_attempt: u32,
+    /// When the newest planning was begun.
+    #[serde(default)]
+    pub plan_started_at: Option<Timestamp>,
     /// When it was stored.
     pub created_at: Timestamp,
     /// When its first stage started.
@@ -378,6 +381,7 @@ impl Deployment {
             active: Duration::ZERO,
             active_since: None,
             plan_attempt: 0,
+            plan_started_at: None,
             created_at: at,
             started_at: None,
             ended_at: None,

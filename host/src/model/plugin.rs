@@ -322,6 +322,8 @@ pub struct PlannedStage {
     pub operation: Operation,
     /// Who may do so; empty for anyone.
     pub authorized_operators: Vec<String>,
+    /// How many different people must; at least 1.
+    pub min_operators: u32,
 }
 
 /// Why a stage is called now.

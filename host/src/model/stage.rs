@@ -178,6 +178,10 @@ impl CommandKind {
     }
 }
 
+fn one() -> u32 {
+    1
+}
+
 /// A stage of a deployment.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -209,6 +213,9 @@ pub struct Stage {
     pub operation: Operation,
     /// Who may do so; empty for anyone.
     pub authorized_operators: Vec<String>,
+    /// How many different people must.
+    #[serde(default = "one")]
+    pub min_operators: u32,
     /// The plugin that executes it.
     pub plugin: PluginKey,
     /// Its options, an object.

@@ -474,6 +474,7 @@ fn as_written(index: u32, stage: &StageSpec) -> PlannedStage {
         metadata: std::collections::BTreeMap::new(),
         operation: crate::model::Operation::None,
         authorized_operators: Vec::new(),
+        min_operators: 1,
     }
 }
 

@@ -143,6 +143,7 @@ pub(super) fn planned(stage: planning::PlannedStage) -> model::PlannedStage {
             planning::Operation::Skip => model::Operation::Skip,
         },
         authorized_operators: stage.authorized_operators,
+        min_operators: stage.min_operators.max(1),
     }
 }
 

@@ -49,8 +49,9 @@ impl Planner for Approval {
                 options
                     .check()
                     .map_err(|wrong| stage.invalid_options(&wrong.pointer, wrong.message))?;
-                let planned =
-                    PlannedStage::of(stage).operated_by(Operation::Approve, options.approvers());
+                let planned = PlannedStage::of(stage)
+                    .operated_by(Operation::Approve, options.approvers())
+                    .by_at_least(options.min_approver_num);
                 Ok(if stage.description.is_empty() {
                     planned.describe(format!("Waits for the approval of {options}"))
                 } else {

@@ -38,6 +38,12 @@ fn it_is_planned_for_those_who_are_listed_and_for_anyone_if_nobody_is() {
     assert_eq!(listed.operation, Operation::Approve);
     assert_eq!(listed.authorized_operators, ["ann", "bob"]);
     assert!(!listed.rollback && listed.visible);
+    assert_eq!(listed.min_operators, 1);
+    let both = plan(
+        &host,
+        &json!({ "approvers": ["ann", "bob"], "minApproverNum": 2 }),
+    );
+    assert_eq!(both.min_operators, 2);
     let anyone = plan(&host, &json!({}));
     assert_eq!(anyone.operation, Operation::Approve);
     assert_eq!(anyone.authorized_operators, Vec::<String>::new());

@@ -110,6 +110,7 @@ impl Plugin for Bench {
                 Operation::None
             },
             authorized_operators: Vec::new(),
+            min_operators: 1,
         });
         Ok(planned.collect())
     }

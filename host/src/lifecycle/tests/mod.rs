@@ -138,6 +138,7 @@ fn planned(name: &str, index: u32, rollback: bool) -> PlannedStage {
         metadata: BTreeMap::new(),
         operation: Operation::None,
         authorized_operators: Vec::new(),
+        min_operators: 1,
     }
 }
 

@@ -133,6 +133,7 @@ pub(crate) fn stage(id: &str) -> Stage {
         metadata: BTreeMap::new(),
         operation: Operation::None,
         authorized_operators: Vec::new(),
+        min_operators: 1,
         plugin: "wait".into(),
         options: json!({ "duration": "1h", "ratio": 0.10 }),
         skip: None,

@@ -84,6 +84,7 @@ impl Rows {
             active: d.active,
             active_since: d.active_since,
             plan_attempt: d.plan_attempt,
+            plan_started_at: d.plan_started_at,
             created_at: d.created_at,
             started_at: d.started_at,
             ended_at: d.ended_at,

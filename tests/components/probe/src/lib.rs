@@ -152,6 +152,7 @@ impl planner::Guest for Probe {
                     _ => Operation::None,
                 },
                 authorized_operators: strings(&options["operators"]),
+                min_operators: options["needed"].as_u64().map_or(1, |needed| needed as u32),
                 ..planned(&stage.name, stage.index, false)
             });
         }
@@ -174,6 +175,7 @@ fn planned(name: &str, index: u32, rollback: bool) -> PlannedStage {
         }],
         operation: Operation::None,
         authorized_operators: Vec::new(),
+        min_operators: 1,
     }
 }
 

@@ -13,8 +13,7 @@ pub(super) const DEFECTS: &[Defect] = &[
         hides: &[],
         how: How::Waiting(|waiting| {
             for one in waiting {
-                one.what
-                    .retain(|what| !matches!(what, WaitsFor::Person(..)));
+                one.what.retain(|what| !matches!(what, WaitsFor::People(_)));
             }
         }),
     },

@@ -2,27 +2,32 @@
 
 use super::order::is_over;
 use super::{Held, Seen, Step, hold};
-use crate::lifecycle::{Event, Leased, Next, TurnEnd, WaitsFor};
-use crate::model::{CommandKind, Deployment, DeploymentStatus, Stage, StageStatus, Timestamp};
+use crate::lifecycle::{Event, Leased, Next, People, TurnEnd, WaitsFor};
+use crate::model::{
+    CommandKind, Deployment, DeploymentStatus, Stage, StageId, StageStatus, Timestamp,
+};
 
 pub(super) fn whatever_waits_is_explained(seen: &Seen<'_>) -> Held {
     let (Some(after), Some(next), Some(waiting)) = (seen.after(), &seen.next, &seen.waiting) else {
         return Ok(());
     };
     let whole = match after.status {
-        DeploymentStatus::Queued => Some(WaitsFor::Queue),
-        DeploymentStatus::Planning => Some(WaitsFor::Planner),
+        DeploymentStatus::Queued => Some((WaitsFor::Queue, after.created_at)),
+        DeploymentStatus::Planning => {
+            let began = after.plan_started_at.unwrap_or(after.created_at);
+            Some((WaitsFor::Planning(after.plan_attempt), began))
+        }
         status if status.is_final() => {
             hold!(waiting.is_empty(), "it is {status} and waits: {waiting:?}");
             return Ok(());
         }
         _ => None,
     };
-    if let Some(whole) = whole {
+    if let Some((whole, since)) = whole {
         let [only] = waiting.as_slice() else {
             return Err(format!("it is {} and waits: {waiting:?}", after.status));
         };
-        let fits = only.stage.is_none() && only.what == [whole] && only.since == after.created_at;
+        let fits = only.stage.is_none() && only.what == [whole] && only.since == since;
         hold!(fits, "it is {} and waits: {only:?}", after.status);
         return Ok(());
     }
@@ -37,7 +42,7 @@ pub(super) fn whatever_waits_is_explained(seen: &Seen<'_>) -> Held {
             return Err(format!("nothing is said of {}: {waiting:?}", stage.name));
         };
         let ready = matches!(next, Next::Begin(ids) if ids.contains(&stage.id));
-        let fits = this.what == expected(after, stage, ready);
+        let fits = this.what == expected(seen, after, stage, ready);
         hold!(
             fits,
             "{} is {} and waits for {:?}",
@@ -48,7 +53,10 @@ pub(super) fn whatever_waits_is_explained(seen: &Seen<'_>) -> Held {
         hold!(!this.what.is_empty(), "{} waits for nothing", stage.name);
         let own = stage.started_at.zip(stage.timeout);
         let own = own.map(|(start, limit)| start.after(limit));
-        let later = this.limit.unwrap_or(Timestamp(u64::MAX)) > own.unwrap_or(Timestamp(u64::MAX));
+        // What people did in time has its turn before that.
+        let owed = Seen::is_owed(stage);
+        let later =
+            !owed && this.limit.unwrap_or(Timestamp(u64::MAX)) > own.unwrap_or(Timestamp(u64::MAX));
         hold!(
             !later,
             "the limit of {} is said to be {:?}",
@@ -62,9 +70,19 @@ pub(super) fn whatever_waits_is_explained(seen: &Seen<'_>) -> Held {
 }
 
 /// For what a stage waits, by what is stored.
-fn expected(deployment: &Deployment, stage: &Stage, ready: bool) -> Vec<WaitsFor> {
+fn expected(seen: &Seen<'_>, deployment: &Deployment, stage: &Stage, ready: bool) -> Vec<WaitsFor> {
     if ready {
         return vec![WaitsFor::Host];
+    }
+    // It has no time itself, and waits for what people did to others.
+    let owed = deployment
+        .stages
+        .iter()
+        .filter(|other| Seen::is_owed(other));
+    let owed: Vec<StageId> = owed.map(|other| other.id.clone()).collect();
+    let waits = stage.status != StageStatus::Running && !owed.is_empty();
+    if waits && seen.is_over(deployment, stage.rollback) {
+        return vec![WaitsFor::Stages(owed)];
     }
     let rollback = deployment.rollback.as_ref();
     let cancel = if stage.rollback {
@@ -80,7 +98,7 @@ fn expected(deployment: &Deployment, stage: &Stage, ready: bool) -> Vec<WaitsFor
             let person = kinds
                 .into_iter()
                 .filter(|kind| wait.after_command.is_some() && kind.fits(stage.operation))
-                .map(|kind| WaitsFor::Person(kind, stage.authorized_operators.clone()));
+                .map(|kind| WaitsFor::People(missing(stage, kind)));
             person.chain(wait.until.map(WaitsFor::Time)).collect()
         }
         _ => {
@@ -97,6 +115,23 @@ fn expected(deployment: &Deployment, stage: &Stage, ready: bool) -> Vec<WaitsFor
                 open.map(|other| other.id.clone()).collect(),
             )]
         }
+    }
+}
+
+/// Who has not yet done what a stage waits for.
+fn missing(stage: &Stage, kind: CommandKind) -> People {
+    let given: Vec<String> = stage.commands.iter().map(|one| one.by.clone()).collect();
+    let listed = stage.authorized_operators.clone();
+    let anyone = listed.is_empty();
+    let left: Vec<String> = listed
+        .into_iter()
+        .filter(|by| !given.contains(by))
+        .collect();
+    People {
+        kind,
+        who: if anyone { None } else { Some(left) },
+        given,
+        more: 1,
     }
 }
 
