@@ -615,6 +615,12 @@ impl Host {
     /// Reads and checks what is to be deployed, and makes a deployment of it that
     /// is stored nowhere yet.
     async fn prepare(&self, request: &Request) -> Result<Prepared, Error> {
+        let commander = request.commander.as_deref().map(model::person).transpose();
+        let commander = commander.map_err(|no_name| Error::Input(no_name.to_string()))?;
+        let request = &Request {
+            commander: commander.map(str::to_owned),
+            ..request.clone()
+        };
         let wanted = Wanted {
             file: request.file.clone(),
             commit: request.commit.clone(),

@@ -304,3 +304,35 @@ fn a_plugin_that_asks_for_commands_while_planning_is_refused_and_told_why() {
         "denied: plugin `probe` called `commands.after` while planning, where there is no stage yet",
     );
 }
+
+#[test]
+fn a_name_is_taken_alike_wherever_it_is_given() {
+    let project = project("{ approvers: [' ann '] }");
+    for wrong in ["", " ", "a\nb", "\u{1b}[31mann"] {
+        project
+            .run(&["run", "app.yaml", "--commander", wrong])
+            .exits(2)
+            .complains("is no name");
+    }
+    project
+        .run(&["deployments"])
+        .exits(0)
+        .says("no deployments");
+    let mut run = project.start(&["run", "app.yaml", "--commander", " cy "]);
+    run.line_with(" suspended until someone acts");
+    let waiting = project.newest();
+    let id = id(&waiting);
+    assert_eq!(waiting["trigger"]["commander"], "cy");
+    for wrong in ["a\nb", "\u{1b}[31mann"] {
+        approve(&project, id, wrong)
+            .exits(2)
+            .complains("is no name");
+        project
+            .run(&["cancel", id, "--by", wrong])
+            .exits(2)
+            .complains("is no name");
+    }
+    approve(&project, id, "ann\n").exits(0);
+    run.end().exits(0);
+    assert_eq!(approvers(&project.show(id)), ["ann"]);
+}

@@ -73,6 +73,10 @@ impl StageRun {
         cancelled: bool,
     ) -> Result<(), String> {
         let name = format!("stage {} ({})", self.index + 1, self.name);
+        let by = by.trim();
+        if by.is_empty() || by.chars().count() > 200 || by.contains(char::is_control) {
+            return Err(format!("{by:?} is no name"));
+        }
         let (verb, done, needed) = match kind {
             CommandKind::Approve => ("approve", "approved", Operation::Approve),
             CommandKind::Skip => ("skip", "skipped", Operation::Skip),

@@ -25,7 +25,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use tracing_subscriber::EnvFilter;
 
 use crate::definition::{Diagnostics, HostConfig};
-use crate::model::{CommandKind, Strategy};
+use crate::model::{CommandKind, Strategy, person};
 use crate::{Error, Host};
 
 use clean::clean;
@@ -257,11 +257,11 @@ impl By {
     fn name(&self) -> Result<String, Error> {
         let user = || std::env::var("USER").ok();
         let name = self.by.clone().or_else(user).unwrap_or_default();
-        let name = name.trim();
-        if name.is_empty() {
+        if name.trim().is_empty() {
             let what = "say who does it: add `--by NAME`";
             return Err(Error::Input(what.to_owned()));
         }
+        let name = person(&name).map_err(|no_name| Error::Input(no_name.to_string()))?;
         Ok(name.to_owned())
     }
 

@@ -2,7 +2,7 @@
 
 use crate::model::{
     Cancellation, Command, CommandKind, Deployment, DeploymentStatus, RollbackStatus, Stage,
-    StageId, StageStatus, Timestamp,
+    StageId, StageStatus, Timestamp, person,
 };
 
 use super::clock::deadline;
@@ -10,9 +10,6 @@ use super::event::Rejected;
 use super::turn::place;
 use super::waiting::People;
 use super::{reject, reject_twice};
-
-/// How many characters a person's name may have.
-const LONGEST_NAME: usize = 200;
 
 /// Why a stage is to stop before its time, if it is: what it belongs to, the
 /// deployment or its rollback, was cancelled.
@@ -27,7 +24,11 @@ pub fn is_cancelled(deployment: &Deployment, stage: &Stage) -> Option<String> {
 
 /// Takes the wish that a deployment should not go on. What follows from it, the
 /// settling draws.
-pub(super) fn cancel(deployment: &mut Deployment, wish: Cancellation) -> Result<(), Rejected> {
+pub(super) fn cancel(deployment: &mut Deployment, mut wish: Cancellation) -> Result<(), Rejected> {
+    if let Some(by) = &mut wish.by {
+        let name = person(by).map_err(|no_name| reject(deployment, no_name.to_string()))?;
+        *by = name.to_owned();
+    }
     if deployment.status.is_final() {
         return Err(reject(
             deployment,
@@ -73,9 +74,10 @@ pub(super) fn command(
     deployment: &mut Deployment,
     id: &StageId,
     kind: CommandKind,
-    by: String,
+    by: &str,
     now: Timestamp,
 ) -> Result<(), Rejected> {
+    let by = person(by).map_err(|no_name| reject(deployment, no_name.to_string()))?;
     let place = place(deployment, id)?;
     let stage = &deployment.stages[place];
     let name = format!("stage {} ({})", stage.index + 1, stage.name);
@@ -100,11 +102,7 @@ pub(super) fn command(
             "the time of {name} was over{}, it is too late to {verb} it",
             since(over)
         ))
-    } else if !is_name(&by) {
-        Some(format!(
-            "{by:?} is no name: it has from 1 to {LONGEST_NAME} characters, on one line"
-        ))
-    } else if !may(stage, &by) {
+    } else if !may(stage, by) {
         let who = stage.authorized_operators.join(", ");
         Some(format!("{by} may not {verb} {name}; these may: {who}"))
     } else {
@@ -126,7 +124,7 @@ pub(super) fn command(
     stage.commands.push(Command {
         number,
         kind,
-        by,
+        by: by.to_owned(),
         at: now,
     });
     Ok(())
@@ -140,11 +138,6 @@ fn since(time: Timestamp) -> String {
     } else {
         format!(" at {time}")
     }
-}
-
-fn is_name(by: &str) -> bool {
-    let length = by.chars().take(LONGEST_NAME + 1).count();
-    (1..=LONGEST_NAME).contains(&length) && !by.contains(char::is_control)
 }
 
 fn may(stage: &Stage, by: &str) -> bool {

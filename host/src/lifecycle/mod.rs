@@ -151,7 +151,7 @@ pub fn apply(deployment: &Deployment, event: Event, now: Timestamp) -> Result<Ch
         }
         Event::Commanded { stage, kind, by } => {
             settle::settle(&mut new, now);
-            cancel::command(&mut new, &stage, kind, by, now)?;
+            cancel::command(&mut new, &stage, kind, &by, now)?;
         }
         Event::Tick => {}
     }

@@ -7,8 +7,8 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::model::{
-    Attempt, Cause, Manifest, OnLoss, PinnedPlugin, PlannedStage, PluginKey, Stage, StageId,
-    StageStatus, Strategy, Version,
+    Attempt, Cause, CommandKind, Manifest, NoName, OnLoss, Operation, PinnedPlugin, PlannedStage,
+    PluginKey, Stage, StageId, StageStatus, Strategy, Version, person,
 };
 
 /// How a deployment will go.
@@ -199,6 +199,35 @@ pub enum PlanError {
         stage: String,
         /// The index.
         index: u32,
+    },
+    /// Someone whose name is none may operate a stage.
+    #[error("plugin `{plugin}` planned {stage} for people to {operation}, but {no_name}")]
+    NoName {
+        /// The plugin.
+        plugin: PluginKey,
+        /// The stage's name.
+        stage: String,
+        /// What they may do.
+        operation: &'static str,
+        /// What is wrong with the name.
+        no_name: NoName,
+    },
+    /// More people must operate a stage than may.
+    #[error(
+        "plugin `{plugin}` planned {stage} so that {needed} people must {operation} it, but only \
+         {listed} may: it would wait for ever"
+    )]
+    TooFewOperators {
+        /// The plugin.
+        plugin: PluginKey,
+        /// The stage's name.
+        stage: String,
+        /// What they may do.
+        operation: &'static str,
+        /// How many must.
+        needed: u32,
+        /// How many may.
+        listed: usize,
     },
     /// A stage needs one that is not there.
     #[error("the stage at index {index} needs `{need}`, but no stage has this id")]
@@ -426,7 +455,52 @@ fn check<'a>(
             stage: stage(),
         });
     }
+    check_operators(planned, plugin())?;
     Ok(defined)
+}
+
+/// Refuses a stage that could never be operated as it is planned.
+fn check_operators(planned: &PlannedStage, plugin: PluginKey) -> Result<(), PlanError> {
+    let stage = planned.name.clone();
+    let operation = match planned.operation {
+        Operation::None => return Ok(()),
+        Operation::Approve => CommandKind::Approve.as_str(),
+        Operation::Skip => CommandKind::Skip.as_str(),
+    };
+    let listed = match operators(planned) {
+        Ok(operators) => operators.len(),
+        Err(no_name) => {
+            return Err(PlanError::NoName {
+                plugin,
+                stage,
+                operation,
+                no_name,
+            });
+        }
+    };
+    let needed = planned.min_operators;
+    if listed > 0 && usize::try_from(needed).is_ok_and(|needed| needed > listed) {
+        return Err(PlanError::TooFewOperators {
+            plugin,
+            stage,
+            operation,
+            needed,
+            listed,
+        });
+    }
+    Ok(())
+}
+
+/// Who may operate a stage, each once, as whoever acts is named.
+fn operators(planned: &PlannedStage) -> Result<Vec<String>, NoName> {
+    let mut names: Vec<String> = Vec::new();
+    for given in &planned.authorized_operators {
+        let name = person(given)?;
+        if names.iter().all(|known| known != name) {
+            names.push(name.to_owned());
+        }
+    }
+    Ok(names)
 }
 
 fn make(
@@ -459,7 +533,8 @@ fn make(
         predefined: planned.predefined,
         metadata: planned.metadata.clone(),
         operation: planned.operation,
-        authorized_operators: planned.authorized_operators.clone(),
+        // All of them are names, as was checked.
+        authorized_operators: operators(planned).unwrap_or_default(),
         min_operators: planned.min_operators.max(1),
         plugin: defined.owner.clone(),
         options: request.map_or_else(

@@ -8,6 +8,7 @@ mod deployment;
 mod event;
 mod id;
 mod log;
+mod person;
 mod plugin;
 mod stage;
 mod time;
@@ -19,6 +20,7 @@ pub use deployment::{
 pub use event::{Event, EventKind};
 pub use id::{ApplicationId, DeploymentId, Digest, PluginKey, StageId};
 pub use log::{LogLine, Severity};
+pub use person::{LONGEST_NAME, NoName, person};
 pub use plugin::{
     Call, Cancel, Canceller, Capability, CapabilityRequest, Cause, Claim, ConfigKind, Decision,
     DeployTarget, Export, Manifest, OnLoss, Operation, Outcome, OutcomeStatus, PlanInput,

@@ -5,6 +5,9 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer};
 
+/// How many characters the host takes in a name.
+const LONGEST_NAME: usize = 200;
+
 /// The options of `WAIT_APPROVAL`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
@@ -28,9 +31,12 @@ pub(crate) struct Wrong {
 }
 
 /// An `approvers:` without a value is no list: it must not come to mean that anyone
-/// may approve.
+/// may approve. Blanks around a name are none of it, as wherever the host takes one.
 fn list<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<String>>, D::Error> {
-    Vec::deserialize(deserializer).map(Some)
+    let names: Vec<String> = Vec::deserialize(deserializer)?;
+    Ok(Some(
+        names.iter().map(|name| name.trim().to_owned()).collect(),
+    ))
 }
 
 fn one() -> u32 {
@@ -53,8 +59,15 @@ impl Options {
         }
         for (place, name) in self.approvers().iter().enumerate() {
             let pointer = format!("/approvers/{place}");
-            if name.trim().is_empty() {
+            if name.is_empty() {
                 return wrong(pointer, "the name is empty".to_owned());
+            }
+            if name.chars().count() > LONGEST_NAME || name.contains(char::is_control) {
+                let message = format!(
+                    "nobody can have this name: it has at most {LONGEST_NAME} characters, on one \
+                     line, and no control characters"
+                );
+                return wrong(pointer, message);
             }
             if self.approvers()[..place].contains(name) {
                 return wrong(

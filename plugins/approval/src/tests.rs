@@ -44,6 +44,8 @@ fn it_is_planned_for_those_who_are_listed_and_for_anyone_if_nobody_is() {
         &json!({ "approvers": ["ann", "bob"], "minApproverNum": 2 }),
     );
     assert_eq!(both.min_operators, 2);
+    let blanks = plan(&host, &json!({ "approvers": [" ann ", "bob\n"] }));
+    assert_eq!(blanks.authorized_operators, ["ann", "bob"]);
     let anyone = plan(&host, &json!({}));
     assert_eq!(anyone.operation, Operation::Approve);
     assert_eq!(anyone.authorized_operators, Vec::<String>::new());
@@ -219,6 +221,21 @@ fn what_could_never_be_approved_is_refused_and_pointed_at_while_planning_and_in_
             json!({ "approvers": ["ann", "bob", "ann"] }),
             "/approvers/2",
             "`ann` is listed twice",
+        ),
+        (
+            json!({ "approvers": ["ann", "bob", " ann "] }),
+            "/approvers/2",
+            "`ann` is listed twice",
+        ),
+        (
+            json!({ "approvers": ["ann\nbob"] }),
+            "/approvers/0",
+            "on one line",
+        ),
+        (
+            json!({ "approvers": ["x".repeat(201)] }),
+            "/approvers/0",
+            "at most 200 characters",
         ),
         (json!({ "approver": ["ann"] }), "/approver", "unknown field"),
     ] {

@@ -46,11 +46,18 @@ fn a_name_is_a_line_of_text_that_people_can_read() {
     let mut d = for_approval();
     d.stages[0].authorized_operators.clear();
     let d = begin(&d, "A", at(1));
-    for name in ["", "a\nb", "\u{1b}[31m", &"x".repeat(201)] {
+    for name in ["", " ", "a\nb", "\u{1b}[31m", &"x".repeat(201)] {
         let refused = approve(&d, name, 2).unwrap_err();
+        assert!(refused.what.contains("is no name"), "{refused}");
+        let refused = apply(&d, cancel_event(name, true), at(2)).unwrap_err();
         assert!(refused.what.contains("is no name"), "{refused}");
     }
     approve(&d, &"x".repeat(200), 2).unwrap();
+    let d = approve(&d, " ann\n", 2).unwrap();
+    assert_eq!(stage(&d, "A").commands[0].by, "ann");
+    assert!(approve(&d, "ann", 3).unwrap_err().already);
+    let cancelled = apply(&d, cancel_event(" ann ", true), at(2)).unwrap();
+    assert_eq!(cancelled.deployment.cancel.unwrap().by.unwrap(), "ann");
 }
 
 #[test]

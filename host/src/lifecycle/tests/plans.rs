@@ -94,6 +94,23 @@ fn every_fault_in_a_plugins_plan_is_named() {
 }
 
 #[test]
+fn who_may_operate_a_stage_is_named_as_whoever_acts_and_there_are_enough_of_them() {
+    let by = |names: &[&str], needed| PlannedStage {
+        operation: Operation::Approve,
+        authorized_operators: names.iter().map(|name| (*name).to_owned()).collect(),
+        min_operators: needed,
+        ..planned("A", 0, false)
+    };
+    let made = assemble(&[0], vec![by(&[" ann ", "bob", "ann"], 2)]).unwrap();
+    assert_eq!(made[0].authorized_operators, ["ann", "bob"]);
+    let no_name = assemble(&[0], vec![by(&["ann", "b\nob"], 1)]).unwrap_err();
+    assert!(no_name.to_string().contains("is no name"), "{no_name}");
+    let too_few = assemble(&[0], vec![by(&["ann", "bob", "ann"], 3)]).unwrap_err();
+    assert!(too_few.to_string().contains("only 2 may"), "{too_few}");
+    assert!(assemble(&[0], vec![by(&[], 3)]).is_ok(), "anyone may");
+}
+
+#[test]
 fn a_granted_stage_of_another_plugin_is_executed_by_its_owner() {
     let mut catalogue = catalogue();
     catalogue.grant(&PluginKey::from("p"), "X");
