@@ -35,7 +35,7 @@ fn a_log_is_named_by_place_name_or_id_and_a_name_that_is_two_is_refused_with_the
     project
         .run(&["logs", &id, "SCRIPT_RUN"])
         .exits(2)
-        .complains("SCRIPT_RUN is the name of several stages; name one by its place: 1, 3");
+        .complains("SCRIPT_RUN is the name of several stages; name one by its place: 1 SCRIPT_RUN, 3 SCRIPT_RUN");
     project
         .run(&["logs", &id, "SCRIPT"])
         .exits(2)

@@ -18,16 +18,16 @@ fn what_had_started_is_undone_from_the_last_to_the_first_and_a_failure_in_it_sto
     let undone: Vec<&str> = run
         .stdout
         .lines()
-        .filter(|line| line.starts_with("SCRIPT_RUN_ROLLBACK"))
+        .filter(|line| line.contains(" SCRIPT_RUN_ROLLBACK "))
         .filter(|line| line.contains("| undo") || line.contains("ROLLBACK failed"))
         .map(|line| line.split(" after ").next().expect("the first part"))
         .collect();
     assert_eq!(
         undone,
         [
-            "SCRIPT_RUN_ROLLBACK | undo three",
-            "SCRIPT_RUN_ROLLBACK failed",
-            "SCRIPT_RUN_ROLLBACK | undo one"
+            "r3 SCRIPT_RUN_ROLLBACK | undo three",
+            "r2 SCRIPT_RUN_ROLLBACK failed",
+            "r1 SCRIPT_RUN_ROLLBACK | undo one"
         ]
     );
     let failed = project.newest();
@@ -39,6 +39,52 @@ fn what_had_started_is_undone_from_the_last_to_the_first_and_a_failure_in_it_sto
     );
     let seen = project.run(&["show", id(&failed)]).exits(0);
     assert!(seen.stdout.contains("not-run"), "{seen}");
+}
+
+#[test]
+fn rollback_stages_of_one_name_are_told_apart_by_their_places_wherever_one_is_named() {
+    let project = Project::with(&["script"]);
+    project.grant_shell().pipeline(THREE);
+    project
+        .run(&["plan", "app.yaml"])
+        .exits(0)
+        .says("r1  SCRIPT_RUN_ROLLBACK")
+        .says("r4  SCRIPT_RUN_ROLLBACK");
+    project.run(&["run", "app.yaml"]).exits(1);
+    let failed = project.newest();
+    let id = id(&failed);
+    let shown = project.run(&["show", id]).exits(0);
+    for place in ["r1", "r2", "r3"] {
+        shown
+            .clone()
+            .says(&format!("{place}  SCRIPT_RUN_ROLLBACK  "));
+    }
+    let reason = failed["rollback"]["reason"].as_str().expect("a text");
+    assert!(
+        reason.starts_with("stage r2 (SCRIPT_RUN_ROLLBACK) failed"),
+        "{reason}"
+    );
+    assert!(project.log(id, "r1").contains(&"undo one".to_owned()));
+    assert!(project.log(id, "r3").contains(&"undo three".to_owned()));
+    project
+        .run(&["logs", id])
+        .exits(0)
+        .says("r3 SCRIPT_RUN_ROLLBACK | undo three");
+    // A name that is several stages' is answered with their list.
+    let several = "r1 SCRIPT_RUN_ROLLBACK, r2 SCRIPT_RUN_ROLLBACK, r3 SCRIPT_RUN_ROLLBACK, \
+                   r4 SCRIPT_RUN_ROLLBACK";
+    project
+        .run(&["logs", id, "SCRIPT_RUN_ROLLBACK"])
+        .exits(2)
+        .complains(several);
+    project
+        .run(&["skip", id, "SCRIPT_RUN_ROLLBACK", "--by", "ann"])
+        .exits(2)
+        .complains(several);
+    project
+        .run(&["skip", id, "r2", "--by", "ann"])
+        .exits(2)
+        .complains("stage r2 (SCRIPT_RUN_ROLLBACK) is failed");
 }
 
 #[test]

@@ -72,7 +72,8 @@ impl StageRun {
         at: Timestamp,
         cancelled: bool,
     ) -> Result<(), String> {
-        let name = format!("stage {} ({})", self.index + 1, self.name);
+        let undoes = if self.rollback { "r" } else { "" };
+        let name = format!("stage {undoes}{} ({})", self.index + 1, self.name);
         let by = by.trim();
         if by.is_empty() || by.chars().count() > 200 || by.contains(char::is_control) {
             return Err(format!("{by:?} is no name"));

@@ -9,7 +9,7 @@ use crate::{Cancel, Error, Host};
 use super::clean::clean;
 use super::history::find;
 use super::output::Output;
-use super::plan::place;
+use super::plan::label;
 use super::{ActArgs, CancelArgs, Exit};
 
 pub(super) async fn cancel(host: &Host, args: &CancelArgs, output: &Output) -> Result<Exit, Error> {
@@ -46,7 +46,7 @@ pub(super) async fn act(
     report(done, output, |deployment| {
         let name = deployment.stage(&stage).map_or_else(
             || stage.to_string(),
-            |stage| format!("stage {} ({})", place(stage), stage.name),
+            |stage| format!("stage {} ({})", deployment.place(stage), stage.name),
         );
         format!(
             "{name} of deployment {} was {} by {by}",
@@ -84,7 +84,7 @@ fn stage(
         several => {
             let names: Vec<String> = several
                 .iter()
-                .map(|stage| format!("{} {}", place(stage), stage.name))
+                .map(|stage| label(deployment, stage))
                 .collect();
             Err(Error::Input(format!(
                 "several stages wait to be {}; name one by its place: {}",

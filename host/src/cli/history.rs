@@ -11,7 +11,7 @@ use crate::{Error, Host};
 
 use super::clean::{clean, closed};
 use super::output::{Cell, Colour, Output, deployment_colour, line_colour, short, stage_colour};
-use super::plan::{headline, place};
+use super::plan::{headline, label};
 use super::{Exit, ListArgs, LogArgs, waiting};
 
 /// Every status that a deployment may have.
@@ -176,7 +176,7 @@ fn stages(deployment: &Deployment, output: &Output) {
                 number => number.to_string(),
             };
             vec![
-                Cell::from(place(stage)),
+                Cell::from(deployment.place(stage)),
                 Cell::from(&stage.name),
                 Cell::painted(stage_colour(stage.status), stage.status),
                 Cell::from(attempts),
@@ -267,7 +267,7 @@ async fn print(
     output: &Output,
 ) -> Result<(), Error> {
     let name = match stage.as_ref().and_then(|id| deployment.stage(id)) {
-        Some(stage) => format!("{} {}", place(stage), stage.name),
+        Some(stage) => label(deployment, stage),
         None => "plan".to_owned(),
     };
     let prefix = if named {
@@ -311,8 +311,8 @@ pub(super) fn find(deployment: &Deployment, wanted: &str) -> Result<Option<Stage
     let stages = &deployment.stages;
     let by_id = stages.iter().find(|stage| stage.id.as_str() == wanted);
     let by_place = || {
-        let mut forward = deployment.forward_stages();
-        forward.find(|stage| place(stage) == wanted)
+        let mut stages = stages.iter();
+        stages.find(|stage| deployment.place(stage) == wanted)
     };
     if let Some(stage) = by_id.or_else(by_place) {
         return Ok(Some(stage.id.clone()));
@@ -323,7 +323,7 @@ pub(super) fn find(deployment: &Deployment, wanted: &str) -> Result<Option<Stage
         [] => {
             let names: Vec<String> = stages
                 .iter()
-                .map(|stage| format!("{} {}", place(stage), stage.name))
+                .map(|stage| label(deployment, stage))
                 .collect();
             Err(Error::Input(format!(
                 "deployment {} has no stage {wanted}; it has: {}",
@@ -332,10 +332,10 @@ pub(super) fn find(deployment: &Deployment, wanted: &str) -> Result<Option<Stage
             )))
         }
         several => {
-            let places: Vec<String> = several.iter().map(|stage| place(stage)).collect();
+            let labels = several.iter().map(|stage| label(deployment, stage));
             Err(Error::Input(format!(
                 "{wanted} is the name of several stages; name one by its place: {}",
-                places.join(", ")
+                labels.collect::<Vec<_>>().join(", ")
             )))
         }
     }

@@ -72,7 +72,7 @@ fn stages(deployment: &Deployment, output: &Output) {
         .iter()
         .map(|stage| {
             vec![
-                Cell::from(place(stage)),
+                Cell::from(deployment.place(stage)),
                 Cell::from(&stage.name),
                 Cell::from(&stage.plugin),
                 Cell::from(remark(deployment, stage)),
@@ -82,13 +82,9 @@ fn stages(deployment: &Deployment, output: &Output) {
     output.table(&["#", "STAGE", "PLUGIN", ""], &rows);
 }
 
-/// A stage's place for people, from 1; a rollback stage has none of its own.
-pub(super) fn place(stage: &Stage) -> String {
-    if stage.rollback {
-        "-".to_owned()
-    } else {
-        (stage.index + 1).to_string()
-    }
+/// A stage for people: its place and its name.
+pub(super) fn label(deployment: &Deployment, stage: &Stage) -> String {
+    format!("{} {}", deployment.place(stage), stage.name)
 }
 
 fn remark(deployment: &Deployment, stage: &Stage) -> String {
@@ -99,7 +95,8 @@ fn remark(deployment: &Deployment, stage: &Stage) -> String {
         let undone: Vec<String> = stage
             .undoes
             .iter()
-            .filter_map(|id| deployment.stage(id).map(place))
+            .filter_map(|id| deployment.stage(id))
+            .map(|stage| deployment.place(stage))
             .collect();
         return format!(
             "only after a failure, if {} had started",

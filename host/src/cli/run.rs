@@ -5,14 +5,12 @@ use std::collections::BTreeMap;
 use futures_util::stream::{BoxStream, SelectAll, StreamExt};
 use serde_json::json;
 
-use crate::model::{
-    Deployment, DeploymentStatus, Event, EventKind, LogLine, Stage, StageId, StageStatus,
-};
+use crate::model::{Deployment, DeploymentStatus, Event, EventKind, LogLine, StageId, StageStatus};
 use crate::{Error, Host, Run};
 
 use super::clean::{clean, closed};
 use super::output::{Colour, Output, deployment_colour, line_colour, short, stage_colour};
-use super::plan::{headline, place, request};
+use super::plan::{headline, label, request};
 use super::progress::Progress;
 use super::signals::on_interrupt;
 use super::{Exit, RunArgs, waiting};
@@ -173,7 +171,7 @@ impl Watch<'_> {
                 if let Some(stage) = self.deployment.stage(stage) {
                     self.say(format!(
                         "{} {} by {}",
-                        label(stage),
+                        label(&self.deployment, stage),
                         command.done(),
                         clean(by)
                     ));
@@ -222,9 +220,10 @@ impl Watch<'_> {
         let Some(stage) = self.deployment.stage(id) else {
             return;
         };
+        let name = label(&self.deployment, stage);
         match status {
             StageStatus::Running | StageStatus::Suspended => {
-                self.progress.begin(id, &label(stage), status);
+                self.progress.begin(id, &name, status);
             }
             _ => self.progress.end(id),
         }
@@ -233,7 +232,7 @@ impl Watch<'_> {
             return;
         }
         let word = self.output.paint(stage_colour(status), status);
-        let mut line = format!("{} {word}", label(stage));
+        let mut line = format!("{name} {word}");
         if let (Some(start), Some(end)) = (stage.started_at, stage.ended_at)
             && status.is_final()
         {
@@ -281,6 +280,7 @@ impl Watch<'_> {
             return;
         }
         let stage = stage.and_then(|id| self.deployment.stage(id));
+        let label = |stage| label(&self.deployment, stage);
         let name = stage.map_or_else(|| "plan".to_owned(), label);
         let bar = self.output.paint(Colour::Dim, format!("{name} |"));
         let text = match line_colour(line.severity) {
@@ -313,15 +313,6 @@ impl Watch<'_> {
             line.push_str(&format!(": {}", clean(&deployment.reason)));
         }
         self.output.line(line);
-    }
-}
-
-/// A stage for people: its place and its name.
-fn label(stage: &Stage) -> String {
-    if stage.rollback {
-        stage.name.clone()
-    } else {
-        format!("{} {}", place(stage), stage.name)
     }
 }
 

@@ -9,7 +9,7 @@ use crate::{Error, Host};
 use super::By;
 use super::clean::clean;
 use super::output::{Colour, Output};
-use super::plan::place;
+use super::plan;
 
 /// Prints what a deployment waits for; nothing if it is at its end.
 pub(super) async fn print(
@@ -180,16 +180,14 @@ fn which(deployment: &Deployment, id: &StageId, kind: CommandKind) -> String {
     let mut takes = deployment.stages.iter();
     let alone = takes.all(|other| &other.id == id || !lifecycle::takes(other, kind));
     match deployment.stage(id) {
-        Some(stage) if !alone && !stage.rollback => format!(" {}", place(stage)),
-        Some(_) if !alone => format!(" {id}"),
+        Some(stage) if !alone => format!(" {}", deployment.place(stage)),
         _ => String::new(),
     }
 }
 
 fn label(deployment: &Deployment, id: &StageId) -> String {
     match deployment.stage(id) {
-        Some(stage) if stage.rollback => stage.name.clone(),
-        Some(stage) => format!("{} {}", place(stage), stage.name),
+        Some(stage) => plan::label(deployment, stage),
         None => id.to_string(),
     }
 }

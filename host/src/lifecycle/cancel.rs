@@ -80,7 +80,7 @@ pub(super) fn command(
     let by = person(by).map_err(|no_name| reject(deployment, no_name.to_string()))?;
     let place = place(deployment, id)?;
     let stage = &deployment.stages[place];
-    let name = format!("stage {} ({})", stage.index + 1, stage.name);
+    let name = format!("stage {} ({})", deployment.place(stage), stage.name);
     let verb = kind.as_str();
     let why_not = if stage.status.is_final() {
         Some(format!(

@@ -119,9 +119,10 @@ pub(super) fn time_out(deployment: &mut Deployment) {
 
 /// Gives the rollback its result.
 fn end(deployment: &mut Deployment, now: Timestamp) {
-    let failed = stages(deployment)
+    let failed = deployment
+        .rollback_stages()
         .find(|stage| stage.status.is_failure())
-        .map(|stage| blame(stage));
+        .map(|stage| blame(deployment, stage));
     let Some(rollback) = &mut deployment.rollback else {
         return;
     };

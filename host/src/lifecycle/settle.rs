@@ -134,8 +134,8 @@ pub(super) fn stop_waiting<'a>(
 }
 
 /// Why a stage decided how what it belongs to ends.
-pub(super) fn blame(stage: &Stage) -> String {
-    let place = stage.index + 1;
+pub(super) fn blame(deployment: &Deployment, stage: &Stage) -> String {
+    let place = deployment.place(stage);
     let (name, status, reason) = (&stage.name, stage.status, &stage.reason);
     if reason.is_empty() {
         format!("stage {place} ({name}) {status}")
@@ -208,7 +208,8 @@ fn notice_the_ending(deployment: &mut Deployment, now: Timestamp) {
     }
     let first = |wanted: fn(StageStatus) -> bool| {
         let mut forward = deployment.forward_stages();
-        forward.find(|stage| wanted(stage.status)).map(blame)
+        let found = forward.find(|stage| wanted(stage.status));
+        found.map(|stage| blame(deployment, stage))
     };
     if let Some(reason) = first(StageStatus::is_failure) {
         deployment.reason = reason;

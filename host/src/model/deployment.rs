@@ -394,6 +394,22 @@ impl Deployment {
         self.stages.iter().find(|stage| &stage.id == id)
     }
 
+    /// What people call a stage, since names repeat: its place, from 1, and for one
+    /// that undoes others `r` and the place that it was planned for. Where that is
+    /// several stages', they are numbered: `r2.1`, `r2.2`.
+    pub fn place(&self, stage: &Stage) -> String {
+        let place = u64::from(stage.index) + 1;
+        if !stage.rollback {
+            return place.to_string();
+        }
+        let same = self.rollback_stages().filter(|s| s.index == stage.index);
+        let same: Vec<&StageId> = same.map(|stage| &stage.id).collect();
+        match same.iter().position(|id| *id == &stage.id) {
+            Some(which) if same.len() > 1 => format!("r{place}.{}", which + 1),
+            _ => format!("r{place}"),
+        }
+    }
+
     /// The stages that bring the target live, in the order of the plan.
     pub fn forward_stages(&self) -> impl Iterator<Item = &Stage> {
         self.stages.iter().filter(|stage| !stage.rollback)

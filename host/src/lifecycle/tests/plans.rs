@@ -177,3 +177,24 @@ fn a_rollback_stage_that_nobody_asked_for_is_refused() {
     );
     assert!(matches!(made, Err(PlanError::UnwantedRollback { .. })));
 }
+
+#[test]
+fn each_stage_has_a_place_of_its_own_that_people_can_name() {
+    let answers = vec![Answer {
+        plugin: PluginKey::from("p"),
+        stages: vec![
+            planned("A", 0, false),
+            planned("B", 1, false),
+            planned("a", 0, true),
+            planned("a", 1, true),
+            PlannedStage {
+                undoes: Some(vec![0]),
+                ..planned("b", 2, true)
+            },
+        ],
+    }];
+    let mut d = deployment_of_nothing();
+    d.stages = plan::quick_sync(&catalogue(), answers, true, &mut ids()).unwrap();
+    let places: Vec<String> = d.stages.iter().map(|stage| d.place(stage)).collect();
+    assert_eq!(places, ["1", "2", "r2.1", "r2.2", "r1"]);
+}

@@ -60,7 +60,7 @@ fn a_rollback_has_a_result_beside_the_deployments() {
     let badly = run(&badly, "a", TurnEnd::Succeeded, at(4));
     assert_eq!(rollback_status(&badly), Some(RollbackStatus::Failed));
     let rollback = badly.rollback.as_ref().unwrap();
-    assert_eq!(rollback.reason, "stage 2 (b) failed: boom");
+    assert_eq!(rollback.reason, "stage r2 (b) failed: boom");
     assert_eq!(rollback.ended_at, Some(at(4)));
     assert_eq!(badly.reason, "stage 2 (B) failed: boom");
 }
