@@ -23,7 +23,8 @@ use crate::model::{
 };
 use crate::runner::wiring::{Wiring, declares};
 use crate::runner::{
-    CallLog, Parked, RunError, Runner, Stop, crash, new_deployment_id, now, transition,
+    CallLog, Parked, RunError, Runner, Stop, crash, new_deployment_id, now, prune_sources, tidy,
+    transition,
 };
 use crate::source::{Fetched, Hold, LocalSources, Sources, Wanted};
 use crate::store::{Filter, Keep, LogKey, SqliteStore, Store, files_directory};
@@ -300,7 +301,7 @@ impl Host {
         let log = CallLog::Kept(Arc::clone(&lines));
         let planned = runner.plan_with(&deployment, &application, log).await;
         drop(hold);
-        runner.prune_sources(&deployment.application.id).await;
+        self.prune_sources(&deployment.application.id).await;
         let Plan {
             strategy,
             summary,
@@ -367,12 +368,27 @@ impl Host {
     /// [`Error::Refused`] when it is at its end, or is being stopped already
     /// (`already` says so).
     pub async fn cancel(&self, id: &DeploymentId, cancel: &Cancel) -> Result<Deployment, Error> {
-        self.command(id, || lifecycle::Event::Cancelled {
+        let event = || lifecycle::Event::Cancelled {
             by: cancel.by.clone(),
             why: cancel.why.clone(),
             rollback: cancel.rollback,
-        })
-        .await
+        };
+        let cancelled = self.command(id, event).await?;
+        if cancelled.status.is_final() {
+            // No host need ever look at it again.
+            self.tidy(&cancelled).await;
+        }
+        Ok(cancelled)
+    }
+
+    /// Removes what a deployment that is over no longer needs. That it can't be is no
+    /// failure of what ended it: whoever loads the plugins next removes what is left.
+    async fn tidy(&self, deployment: &Deployment) {
+        let inner = &self.inner;
+        let (store, sources, keep) = (&*inner.store, &*inner.sources, keep(&inner.config.keep));
+        if let Err(error) = tidy(store, sources, &inner.scratch, &keep, deployment).await {
+            tracing::warn!(%error, "what a deployment left behind could not be removed");
+        }
     }
 
     /// Approves or skips a stage that is at work or suspended. Durable when this
@@ -632,10 +648,13 @@ impl Host {
         let prepared = self.prepare_fetched(request, fetched).await;
         if prepared.is_err() {
             // Nobody holds what was fetched for this any more.
-            let runner = &self.engine().await?.runner;
-            runner.prune_sources(&application).await;
+            self.prune_sources(&application).await;
         }
         prepared
+    }
+
+    async fn prune_sources(&self, application: &model::ApplicationId) {
+        prune_sources(&*self.inner.store, &*self.inner.sources, application).await;
     }
 
     async fn prepare_fetched(

@@ -67,6 +67,41 @@ fn of_all_that_was_deployed_only_the_last_success_and_what_is_unfinished_keep_th
 }
 
 #[test]
+fn what_a_cancel_ends_by_itself_is_cleaned_up_by_it() {
+    let project = Project::with(&["wait"]);
+    project
+        .write("stagewright.yaml", "keep: { deployments: 1 }\n")
+        .pipeline("- { name: WAIT, with: { duration: 1h } }\n");
+    // Suspended, with nobody there.
+    let mut run = project.start(&["run", "app.yaml"]);
+    run.line_with("1 WAIT suspended");
+    run.kill();
+    let suspended = project.newest();
+    let scratch = project.path(".stagewright/state.db-files/scratch");
+    assert_eq!(fs::read_dir(&scratch).expect("a directory").count(), 1);
+    assert_eq!(trees(&project).len(), 1);
+    let cancel = |of: &serde_json::Value| {
+        project
+            .run(&["cancel", id(of), "--by", "ann"])
+            .exits(0)
+            .says(&format!("deployment {} is cancelled", id(of)))
+    };
+    cancel(&suspended);
+    assert_eq!(fs::read_dir(&scratch).expect("a directory").count(), 0);
+    assert_eq!(trees(&project), [""; 0]);
+    // In the queue; and the older one is not kept.
+    project.run(&["run", "app.yaml", "--detach"]).exits(5);
+    let queued = project.newest();
+    assert_eq!(trees(&project).len(), 1);
+    cancel(&queued);
+    assert_eq!(trees(&project), [""; 0]);
+    project
+        .run(&["show", id(&suspended)])
+        .exits(2)
+        .complains("there is no deployment");
+}
+
+#[test]
 fn a_scratch_directory_goes_even_if_a_program_made_it_read_only() {
     let project = Project::with(&["script"]);
     project.grant_shell().pipeline(

@@ -1,8 +1,6 @@
 //! Drives deployments on: one until its end, or all that have something to do.
 
 use std::collections::HashMap;
-use std::io::ErrorKind;
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,10 +9,10 @@ use tokio::task::{AbortHandle, JoinError, JoinSet};
 use tokio::time::Instant;
 
 use crate::lifecycle::{self, Event, Next};
-use crate::model::{ApplicationId, Deployment, DeploymentId, StageId, Timestamp};
-use crate::source::remove_tree;
-use crate::store::{Due, Keep};
+use crate::model::{Deployment, DeploymentId, StageId, Timestamp};
+use crate::store::Due;
 
+use super::tidy::{remove, tidy};
 use super::turn::{LOOK_AGAIN, Turn};
 use super::{Definition, RunError, Runner, Stop, now, stopped};
 
@@ -271,34 +269,12 @@ impl Runner {
         Ok(())
     }
 
-    /// Removes the sources of an application that nobody needs any more.
-    pub(crate) async fn prune_sources(&self, application: &ApplicationId) {
-        let in_use = async {
-            let commits = self.store.revisions_in_use(application).await;
-            commits.map_err(Box::from)
-        };
-        if let Err(error) = self.sources.prune(application, Box::pin(in_use)).await {
-            tracing::warn!(%error, "old sources could not be removed");
-        }
-    }
-
     /// Removes what a deployment that is over no longer needs. Whoever sees the
     /// end does it; a second time finds nothing.
     async fn clean_up(&self, deployment: &Deployment) -> Result<(), RunError> {
-        remove(&self.scratch.join(deployment.id.as_str())).await;
-        let application = &deployment.application.id;
-        self.prune_sources(application).await;
-        if deployment
-            .plugins
-            .iter()
-            .any(|pinned| pinned.digest.is_some())
-        {
-            self.store.components_prune().await?;
-        }
-        if self.keep != Keep::default() {
-            self.store.prune(application, &self.keep).await?;
-        }
-        Ok(())
+        let (store, sources) = (&*self.store, &*self.sources);
+        let done = tidy(store, sources, &self.scratch, &self.keep, deployment);
+        Ok(done.await?)
     }
 }
 
@@ -308,26 +284,6 @@ fn newer(one: Deployment, other: Deployment) -> Deployment {
         one
     } else {
         other
-    }
-}
-
-/// Removes a directory. What can't be removed is only told: it is in nobody's way
-/// but the disk's.
-async fn remove(directory: &Path) {
-    // Most deployments have none.
-    if directory.symlink_metadata().is_err() {
-        return;
-    }
-    let path = directory.to_owned();
-    match tokio::task::spawn_blocking(move || remove_tree(&path)).await {
-        Ok(Ok(())) => {}
-        Ok(Err(error)) if error.kind() == ErrorKind::NotFound => {}
-        Err(error) => {
-            tracing::warn!(path = %directory.display(), %error, "could not be removed");
-        }
-        Ok(Err(error)) => {
-            tracing::warn!(path = %directory.display(), %error, "could not be removed");
-        }
     }
 }
 

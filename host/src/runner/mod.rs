@@ -14,6 +14,7 @@ mod plan;
 mod planning;
 pub(crate) mod providers;
 mod services;
+mod tidy;
 mod turn;
 pub(crate) mod wiring;
 
@@ -36,6 +37,7 @@ pub(crate) use drive::Parked;
 pub use planning::PlanFailure;
 use providers::Providers;
 pub(crate) use services::CallLog;
+pub(crate) use tidy::{prune_sources, tidy};
 
 /// Drives deployments.
 #[derive(Debug)]
