@@ -83,6 +83,43 @@ fn without_a_rollback_it_stops_where_it_stands() {
 }
 
 #[test]
+fn a_second_stronger_cancel_stops_the_rollback_and_both_say_who_decided_what() {
+    let project = Project::with(&["probe"]);
+    // It ends when its grace period is over, and not before.
+    project.write(
+        "stagewright.yaml",
+        "limits: { gracePeriod: 1h }\nplugins:\n  probe:\n    allow:\n      commands: [/bin/sh]\n",
+    );
+    let mut gate = Gate::new();
+    project.pipeline(&format!(
+        "- name: PROBE\n  with:\n    do:\n      - log: begun\n      - spawn: {{ program: /bin/sh, \
+         arguments: [-c, \"trap '' TERM; {}\"] }}\n    undo: [{{ log: undone }}]\n",
+        gate.wait()
+    ));
+    let mut run = project.start(&["run", "app.yaml", "--strategy", "pipeline"]);
+    run.line_with("| begun");
+    let newest = project.newest();
+    let id = id(&newest);
+    let cancel = |arguments: &[&str]| {
+        let mut all = vec!["cancel", id];
+        all.extend(arguments);
+        project.run(&all).exits(0);
+    };
+    cancel(&["--by", "ann", "--why", "wrong region"]);
+    cancel(&["--by", "bob", "--no-rollback"]);
+    gate.open();
+    let reason = "cancelled by ann: wrong region; then by bob without a rollback";
+    let ended = run.end().exits(3).says(reason);
+    assert!(!ended.stdout.contains("undone"), "{ended}");
+    assert_eq!(project.show(id)["reason"], reason);
+    project
+        .run(&["show", id])
+        .exits(0)
+        .says(", cancelled by ann: wrong region\n")
+        .says(", cancelled by bob without a rollback\n");
+}
+
+#[test]
 fn a_deployment_that_waits_for_its_plan_is_cancelled_at_once_and_never_planned() {
     let project = Project::with(&["wait"]);
     project.pipeline("- { name: WAIT, with: { duration: 1h } }\n");

@@ -137,7 +137,9 @@ pub(super) async fn show(host: &Host, id: &str, output: &Output) -> Result<Exit,
         facts.push(("reason", deployment.reason.clone()));
     }
     if let Some(cancel) = &deployment.cancel {
-        facts.push(("cancelled", format!("{}, {cancel}", cancel.at)));
+        for wish in cancel.each() {
+            facts.push(("cancelled", format!("{}, {}", wish.at, wish.alone())));
+        }
     }
     if let Some(rollback) = &deployment.rollback {
         let why = if rollback.reason.is_empty() {

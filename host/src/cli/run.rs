@@ -147,7 +147,8 @@ impl Watch<'_> {
             }
             EventKind::Cancel(cancel) => {
                 self.json(event);
-                let what = if cancel.rollback {
+                // If it goes beyond another one, it says so itself.
+                let what = if cancel.rollback || cancel.before.is_some() {
                     cancel.to_string()
                 } else {
                     format!("{cancel} (without a rollback)")

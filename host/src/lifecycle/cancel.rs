@@ -1,8 +1,8 @@
 //! What people do to a deployment: cancel it, approve or skip a stage of it.
 
 use crate::model::{
-    Cancellation, Command, CommandKind, Deployment, DeploymentStatus, RollbackStatus, Stage,
-    StageId, StageStatus, Timestamp, person,
+    Cancellation, Command, CommandKind, Deployment, DeploymentStatus, Ending, RollbackStatus,
+    Stage, StageId, StageStatus, Timestamp, person,
 };
 
 use super::clock::deadline;
@@ -40,7 +40,11 @@ pub(super) fn cancel(deployment: &mut Deployment, mut wish: Cancellation) -> Res
     }
     if let Some(before) = &mut deployment.cancel {
         if before.rollback && !wish.rollback {
+            wish.before = Some(Box::new(before.clone()));
             *before = wish;
+            if deployment.ending == Some(Ending::Cancelled) {
+                deployment.reason = before.to_string();
+            }
             return Ok(());
         }
         let what = format!("it is being stopped already ({before})");

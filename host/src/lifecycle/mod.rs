@@ -144,6 +144,7 @@ pub fn apply(deployment: &Deployment, event: Event, now: Timestamp) -> Result<Ch
                 why,
                 rollback,
                 at,
+                before: None,
             };
             // A time limit that has passed unnoticed came first.
             settle::settle(&mut new, now);

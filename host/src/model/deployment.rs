@@ -213,19 +213,56 @@ pub struct Cancellation {
     pub rollback: bool,
     /// When it was said.
     pub at: Timestamp,
+    /// The weaker wish that it goes beyond: someone had cancelled already, so that
+    /// what had started would be undone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<Box<Self>>,
 }
 
-impl fmt::Display for Cancellation {
-    /// As a reason: `cancelled by ann: wrong region`.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("cancelled")?;
+impl Cancellation {
+    /// Each wish by itself, in order.
+    pub fn each(&self) -> impl Iterator<Item = &Self> {
+        self.before.as_deref().into_iter().chain([self])
+    }
+
+    /// The wish by itself, as a reason.
+    pub fn alone(&self) -> String {
+        struct Alone<'a>(&'a Cancellation);
+        impl fmt::Display for Alone<'_> {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("cancelled")?;
+                self.0.write(f)
+            }
+        }
+        Alone(self).to_string()
+    }
+
+    /// Who said it and why: ` by ann: wrong region`.
+    fn write(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(by) = &self.by {
             write!(f, " by {by}")?;
+        }
+        if self.before.is_some() {
+            f.write_str(" without a rollback")?;
         }
         if !self.why.is_empty() {
             write!(f, ": {}", self.why)?;
         }
         Ok(())
+    }
+}
+
+impl fmt::Display for Cancellation {
+    /// As a reason: `cancelled by ann: wrong region`. If it goes beyond another one,
+    /// it says who decided what: `cancelled by ann: wrong region; then by bob without
+    /// a rollback`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("cancelled")?;
+        if let Some(before) = &self.before {
+            before.write(f)?;
+            f.write_str("; then")?;
+        }
+        self.write(f)
     }
 }
 

@@ -145,6 +145,48 @@ fn a_second_cancel_counts_only_if_it_takes_the_rollback_away() {
 }
 
 #[test]
+fn a_second_cancel_that_counts_says_who_decided_what() {
+    let event = |by: Option<&str>, why: &str, rollback| Event::Cancelled {
+        by: by.map(str::to_owned),
+        why: why.to_owned(),
+        rollback,
+    };
+    let running = begin(&deployment("Aa"), "A", at(1));
+    for (first, second, reason) in [
+        (
+            event(Some("ann"), "wrong region", true),
+            event(Some("bob"), "it hangs", false),
+            "cancelled by ann: wrong region; then by bob without a rollback: it hangs",
+        ),
+        (
+            event(None, "", true),
+            event(None, "", false),
+            "cancelled; then without a rollback",
+        ),
+    ] {
+        let d = apply(&running, first, at(2)).unwrap().deployment;
+        let change = apply(&d, second, at(3)).unwrap();
+        let told: Vec<&EventKind> = change.events.iter().collect();
+        let [EventKind::Cancel(told)] = told[..] else {
+            panic!("{told:?}");
+        };
+        assert_eq!(told.to_string(), reason);
+        let d = change.deployment;
+        assert_eq!(d.reason, reason);
+        assert_eq!(is_cancelled(&d, stage(&d, "A")), Some(reason.to_owned()));
+        let d = end(&d, "A", TurnEnd::Cancelled, at(5));
+        assert_eq!((&*d.reason, &*stage(&d, "A").reason), (reason, reason));
+        let times: Vec<_> = d
+            .cancel
+            .iter()
+            .flat_map(|c| c.each())
+            .map(|c| c.at)
+            .collect();
+        assert_eq!(times, [at(2), at(3)]);
+    }
+}
+
+#[test]
 fn what_is_at_its_end_is_not_cancelled() {
     let d = run(&deployment("A"), "A", TurnEnd::Succeeded, at(1));
     let late = apply(&d, cancel_event("ann", true), at(2)).unwrap_err();

@@ -200,6 +200,7 @@ pub(in crate::store) async fn cancelled_deployments_are_known_until_their_end(st
     due_at(store, "other", None).await;
     assert!(cancelling().await.is_empty());
     let wish = Cancellation {
+        before: None,
         by: Some("ann".into()),
         why: "wrong region".into(),
         rollback: true,
