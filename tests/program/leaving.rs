@@ -3,7 +3,7 @@
 use std::fs;
 
 use serde_json::Value;
-use stagewright_tests::{Ended, Gate, Project};
+use stagewright_tests::{Ended, Gate, Project, Running};
 
 use crate::{course, id};
 
@@ -352,4 +352,48 @@ fn a_deployment_that_is_over_leaves_neither_scratch_nor_half_a_copy_behind() {
         let target = project.newest()["target"]["commit"].clone();
         assert_eq!(names, [target.as_str().expect("a hash")]);
     }
+}
+
+/// A component that never says what it is: it loops when it is instantiated.
+const NEVER_LOADED: &str = r#"(component
+    (core module $m
+        (func $start (loop br 0))
+        (start $start)
+        (func (export "describe")))
+    (core instance $m (instantiate $m))
+    (func $describe (canon lift (core func $m "describe")))
+    (instance $i (export "describe" (func $describe)))
+    (export "stagewright:plugin/manifest@0.1.0" (instance $i)))"#;
+
+#[test]
+fn an_interrupt_while_plugins_are_loaded_ends_at_once_says_so_and_nothing_was_begun() {
+    let project = Project::with(&["wait"]);
+    project
+        .write("plugins/never.wasm", wat::parse_str(NEVER_LOADED).unwrap())
+        .write("stagewright.yaml", "limits: { describeTimeout: 1h }\n")
+        .pipeline("- { name: WAIT, with: { duration: 1ms } }\n");
+    let by_default = ["env", "--default-signal=HUP"];
+    for (command, signal) in [
+        (&["run", "app.yaml"][..], Running::interrupt as fn(&Running)),
+        (&["run", "app.yaml", "--detach"], Running::terminate),
+        (&["run", "app.yaml"], Running::hang_up),
+        (&["work"], Running::terminate),
+    ] {
+        let hosts = project.path(".stagewright/state.db-files/hosts");
+        let _ = fs::remove_dir_all(&hosts);
+        let run = project.start_by(&by_default, command);
+        // It has opened the state, and loads its plugins next.
+        let locks = || fs::read_dir(&hosts).map_or(0, |locks| locks.count());
+        while locks() == 0 {
+            std::thread::yield_now();
+        }
+        signal(&run);
+        run.end()
+            .exits(5)
+            .complains("interrupted while the plugins were being loaded: nothing was begun");
+    }
+    project
+        .run(&["deployments"])
+        .exits(0)
+        .says("no deployments");
 }

@@ -30,6 +30,7 @@ use crate::{Error, Host};
 
 use clean::clean;
 use output::Output;
+use signals::Interrupts;
 
 /// Runs deployment pipelines whose platform providers are sandboxed WebAssembly
 /// components.
@@ -389,8 +390,20 @@ async fn run(cli: &Cli, output: &Output) -> Result<Exit, Error> {
             check::with_plugins(&working(cli, output).await?, args, output).await
         }
         Command::Plan(args) => plan::plan(&working(cli, output).await?, args, output).await,
-        Command::Run(args) => run::run(&working(cli, output).await?, args, output).await,
-        Command::Work(args) => work::work(&working(cli, output).await?, args, output).await,
+        Command::Run(args) => {
+            let mut interrupts = Interrupts::catch();
+            match until_interrupted(working(cli, output), &mut interrupts, output).await {
+                Some(host) => run::run(&host?, args, interrupts, output).await,
+                None => Ok(Exit::Unfinished),
+            }
+        }
+        Command::Work(args) => {
+            let mut interrupts = Interrupts::catch();
+            match until_interrupted(working(cli, output), &mut interrupts, output).await {
+                Some(host) => work::work(&host?, args, interrupts, output).await,
+                None => Ok(Exit::Unfinished),
+            }
+        }
         Command::Deployments(args) => history::list(&host(cli, output).await?, args, output).await,
         Command::Show { id } => history::show(&host(cli, output).await?, id, output).await,
         Command::Cancel(args) => act::cancel(&host(cli, output).await?, args, output).await,
@@ -411,6 +424,24 @@ async fn run(cli: &Cli, output: &Output) -> Result<Exit, Error> {
         }
         Command::Logs(args) => history::logs(&host(cli, output).await?, args, output).await,
         Command::Plugins => plugins::list(&host(cli, output).await?, output).await,
+    }
+}
+
+/// What a command begins with, which nothing is lost of if it is dropped; none if it
+/// was interrupted before that was done.
+async fn until_interrupted<T>(
+    beginning: impl Future<Output = T>,
+    interrupts: &mut Interrupts,
+    output: &Output,
+) -> Option<T> {
+    tokio::select! {
+        // What is done is done.
+        biased;
+        done = beginning => Some(done),
+        () = interrupts.next() => {
+            output.remark("interrupted while the plugins were being loaded: nothing was begun");
+            None
+        }
     }
 }
 

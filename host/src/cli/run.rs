@@ -12,10 +12,15 @@ use super::clean::{clean, closed};
 use super::output::{Colour, Output, deployment_colour, line_colour, short, stage_colour};
 use super::plan::{headline, label, request};
 use super::progress::Progress;
-use super::signals::on_interrupt;
+use super::signals::Interrupts;
 use super::{Exit, RunArgs, waiting};
 
-pub(super) async fn run(host: &Host, args: &RunArgs, output: &Output) -> Result<Exit, Error> {
+pub(super) async fn run(
+    host: &Host,
+    args: &RunArgs,
+    interrupts: Interrupts,
+    output: &Output,
+) -> Result<Exit, Error> {
     let request = request(&args.deploy);
     if args.detach {
         let (deployment, warnings) = host.submit(&request).await?;
@@ -30,7 +35,7 @@ pub(super) async fn run(host: &Host, args: &RunArgs, output: &Output) -> Result<
     }
     // From before anything is stored: an interrupt never loses a deployment.
     let stopping = host.clone();
-    let signals = on_interrupt(output.clone(), move || stopping.shut_down());
+    let signals = interrupts.call(output.clone(), move || stopping.shut_down());
     let run = host.deploy(&request).await?;
     output.warnings(run.warnings());
     let done = follow(host, run, output).await;

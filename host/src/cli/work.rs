@@ -5,12 +5,17 @@ use crate::store::Filter;
 use crate::{Error, Host};
 
 use super::output::Output;
-use super::signals::on_interrupt;
+use super::signals::Interrupts;
 use super::{Exit, WorkArgs, history};
 
-pub(super) async fn work(host: &Host, args: &WorkArgs, output: &Output) -> Result<Exit, Error> {
+pub(super) async fn work(
+    host: &Host,
+    args: &WorkArgs,
+    interrupts: Interrupts,
+    output: &Output,
+) -> Result<Exit, Error> {
     let stopping = host.clone();
-    let signals = on_interrupt(output.clone(), move || stopping.shut_down());
+    let signals = interrupts.call(output.clone(), move || stopping.shut_down());
     let done = host.work(args.until_idle).await;
     signals.abort();
     done?;
