@@ -146,8 +146,40 @@ fn deployments_are_listed_by_the_time_at_which_they_were_stored() {
         ]),
         0
     );
+    for (wrong, what) in [
+        ("yesterday", "it is no time; "),
+        ("", "it is no time; "),
+        ("2026-05-30", "it is no time; "),
+        ("2026-05-30T12:00:00", "it is no time; "),
+        ("1969-01-01T00:00:00Z", "nothing was stored before 1970; "),
+        ("24", "`24` has no unit"),
+        ("1d", "1d is `24h`"),
+    ] {
+        for option in ["--since", "--until"] {
+            project
+                .run(&["deployments", option, wrong])
+                .exits(2)
+                .complains(what)
+                .complains(
+                    "give a time with its zone, such as `2026-05-30T12:00:00Z`, or how long ago, \
+                     such as `90m` or `24h`",
+                );
+        }
+    }
     project
-        .run(&["deployments", "--since", "yesterday"])
+        .run(&["deployments", "--since", "1h", "--until", "2h"])
         .exits(2)
-        .complains("or a time such as");
+        .complains("give an `--until` that is later");
+}
+
+#[test]
+fn a_list_of_nothing_is_refused() {
+    let project = Project::with(&["wait"]);
+    for (wrong, what) in [("0", "nothing would be listed; "), ("many", ""), ("-1", "")] {
+        project
+            .run(&["deployments", &format!("--limit={wrong}")])
+            .exits(2)
+            .complains(&format!("{what}give how many to list at most, 1 or more"));
+    }
+    project.run(&["deployments", "--limit", "1"]).exits(0);
 }

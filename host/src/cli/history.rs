@@ -38,22 +38,50 @@ pub(super) fn status(text: &str) -> Result<DeploymentStatus, String> {
     })
 }
 
+/// The forms of a time, for whoever gave another one.
+const TIMES: &str = "give a time with its zone, such as `2026-05-30T12:00:00Z`, or how long ago, \
+                     such as `90m` or `24h`";
+
 /// Reads a time: RFC 3339, or how long ago.
 pub(super) fn time(text: &str) -> Result<Timestamp, String> {
     if let Ok(time) = text.parse::<jiff::Timestamp>() {
         let millis = u64::try_from(time.as_millisecond());
         return millis
             .map(Timestamp)
-            .map_err(|_| "a time since 1970".to_owned());
+            .map_err(|_| format!("nothing was stored before 1970; {TIMES}"));
     }
     let ago = parse_duration(text).map_err(|(problem, help)| {
-        format!("{problem}; {help}; or a time such as 2026-05-30T12:00:00Z")
+        let trimmed = text.trim();
+        let counts = trimmed.starts_with(|c: char| c.is_ascii_digit());
+        if counts && !trimmed.contains(['-', ':']) {
+            format!("{problem}; {help}; or {TIMES}")
+        } else {
+            format!("it is no time; {TIMES}")
+        }
     })?;
     let ago = u64::try_from(ago.as_millis()).unwrap_or(u64::MAX);
     Ok(Timestamp(now().0.saturating_sub(ago)))
 }
 
+/// Reads how many are to be listed.
+pub(super) fn limit(text: &str) -> Result<usize, String> {
+    let what = "give how many to list at most, 1 or more, such as `50`";
+    match text.trim().parse() {
+        Ok(0) => Err(format!("nothing would be listed; {what}")),
+        Ok(limit) => Ok(limit),
+        Err(_) => Err(what.to_owned()),
+    }
+}
+
 pub(super) async fn list(host: &Host, args: &ListArgs, output: &Output) -> Result<Exit, Error> {
+    if let (Some(since), Some(until)) = (args.since, args.until)
+        && until <= since
+    {
+        return Err(Error::Input(format!(
+            "nothing lies between `--since` ({since}) and `--until` ({until}): give an `--until` \
+             that is later"
+        )));
+    }
     let filter = Filter {
         application: args.application.clone(),
         statuses: args.status.clone(),

@@ -197,11 +197,11 @@ struct ListArgs {
     /// such as `24h`.
     #[arg(long, value_name = "TIME", value_parser = history::time)]
     since: Option<crate::model::Timestamp>,
-    /// Only those stored before this time.
+    /// Only those stored before this time, given alike.
     #[arg(long, value_name = "TIME", value_parser = history::time)]
     until: Option<crate::model::Timestamp>,
-    /// At most so many.
-    #[arg(long, default_value_t = 50, value_name = "COUNT")]
+    /// At most so many; 1 or more.
+    #[arg(long, default_value_t = 50, value_name = "COUNT", value_parser = history::limit)]
     limit: usize,
 }
 
