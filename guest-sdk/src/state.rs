@@ -36,7 +36,9 @@ pub fn application() -> Scope {
 }
 
 /// What the host tells of the deployment: `trigger.commander`, `strategy`,
-/// `summary`, `versions`. Can only be read, as bytes of text.
+/// `summary`, as text; `versions` and `approvals`, as JSON, the latter a list of who
+/// approved which stage so far (`stage`, `name`, `index`, `by`, `at`). Can only be
+/// read.
 pub fn shared() -> Scope {
     Scope::Shared
 }

@@ -71,7 +71,11 @@ fn several_must_approve_each_is_counted_once_and_the_unlisted_are_refused_when_t
     let (mut run, id) = follow(&project);
     approve(&project, &id, "ann").exits(0);
     run.line_with(" suspended until someone acts");
-    project.run(&["show", &id]).exits(0).says("1 of 2 approved");
+    project
+        .run(&["show", &id])
+        .exits(0)
+        .says("1 of 2 approved")
+        .says("1 WAIT_APPROVAL waits for 1 more of bob, cy to approve it: ");
     approve(&project, &id, "ann")
         .exits(0)
         .says("stage 1 (WAIT_APPROVAL) was approved by ann already");
@@ -98,12 +102,21 @@ fn show_says_for_whom_a_stage_waits_since_when_and_how_to_approve() {
     let wait = &waiting["stages"][0]["wait"];
     assert_eq!(wait["afterCommand"], 0, "{wait}");
     assert_eq!(wait["until"], Value::Null, "{wait}");
-    let shown = project.run(&["show", &id]).exits(0);
-    shown.says("0 of 1 approved").says(&format!(
-        "1 WAIT_APPROVAL waits for ann, bob to approve it: `stagewright approve {id}`; since 20"
-    ));
+    // Whoever is asked under their own name need not give it.
+    for (user, by) in [
+        ("USER=bob", ""),
+        ("USER=eve", " --by NAME"),
+        ("USER=", " --by NAME"),
+    ] {
+        let shown = project.start_by(&["env", user], &["show", &id]).end();
+        shown.exits(0).says("0 of 1 approved").says(&format!(
+            "1 WAIT_APPROVAL waits for 1 of ann, bob to approve it: `stagewright approve \
+             {id}{by}`; since 20"
+        ));
+    }
     // The advice works as it stands.
-    approve(&project, &id, "bob").exits(0);
+    let bob = project.start_by(&["env", "USER=bob"], &["approve", &id]);
+    bob.end().exits(0);
     run.end().exits(0);
     let shown = project.run(&["show", &id]).exits(0);
     assert!(!shown.stdout.contains("waits for"), "{shown} is over");
@@ -124,7 +137,8 @@ fn of_two_stages_that_wait_the_one_that_is_meant_is_named() {
         .exits(2)
         .complains("several stages wait to be approved")
         .complains("1 WAIT_APPROVAL, 2 WAIT_APPROVAL");
-    let shown = project.run(&["show", &id]).exits(0);
+    let cy = ["env", "USER=cy"];
+    let shown = project.start_by(&cy, &["show", &id]).end().exits(0);
     for place in ["1", "2"] {
         let shown = shown.clone();
         shown.says(&format!(
@@ -169,6 +183,34 @@ fn an_approval_between_the_plugins_read_and_its_suspension_is_not_missed() {
     let done = project.show(&id);
     assert_eq!(course(&done), ["PROBE succeeded"]);
     assert_eq!(done["stages"][0]["attempt"]["turn"], 2);
+}
+
+#[test]
+fn an_approval_before_the_time_limit_counts_though_a_host_comes_only_after_it() {
+    let project = Project::with(&["approval"]);
+    project.pipeline("- { name: WAIT_APPROVAL, timeout: 5s }\n");
+    let (run, id) = follow(&project);
+    run.kill();
+    approve(&project, &id, "ann").exits(0);
+    // Until the limit has passed, as people see it who come late.
+    let stage = &project.show(&id)["stages"][0];
+    let limit = stage["startedAt"].as_u64().expect("a time") + 5000;
+    let now = || {
+        let since = std::time::UNIX_EPOCH.elapsed().expect("a time since 1970");
+        u64::try_from(since.as_millis()).expect("a time")
+    };
+    while now() < limit {
+        std::thread::sleep(std::time::Duration::from_millis(limit - now()));
+    }
+    approve(&project, &id, "bob")
+        .exits(2)
+        .complains("it is too late to approve it");
+    project
+        .run(&["show", &id])
+        .exits(0)
+        .says("1 WAIT_APPROVAL waits for a host: ");
+    project.run(&["work", "--until-idle"]).exits(0);
+    assert_eq!(course(&project.show(&id)), ["WAIT_APPROVAL succeeded"]);
 }
 
 #[test]
@@ -335,4 +377,35 @@ fn a_name_is_taken_alike_wherever_it_is_given() {
     approve(&project, id, "ann\n").exits(0);
     run.end().exits(0);
     assert_eq!(approvers(&project.show(id)), ["ann"]);
+}
+
+#[test]
+fn the_stages_behind_an_approval_can_read_whose_it_was() {
+    let project = Project::with(&["approval", "probe"]);
+    project.pipeline(
+        "- { name: PROBE, with: { do: [{ get: [shared, approvals] }] } }\n\
+         - { name: WAIT_APPROVAL, with: { minApproverNum: 2 } }\n\
+         - { name: PROBE, with: { do: [{ keys: [shared, a] }, { get: [shared, approvals] }] } }\n",
+    );
+    let mut run = project.start(&["run", "app.yaml", "--strategy", "pipeline"]);
+    run.line_with(" suspended until someone acts");
+    let id = id(&project.newest()).to_owned();
+    approve(&project, &id, "ann").exits(0);
+    run.line_with(" suspended until someone acts");
+    approve(&project, &id, "bob").exits(0);
+    run.end()
+        .exits(0)
+        .says("1 PROBE | Some(\"[]\")")
+        .says("3 PROBE | approvals");
+    let log = project.log(&id, "3").join("\n").replace('\\', "");
+    let done = project.show(&id);
+    let stage = &done["stages"][1];
+    for place in [0, 1] {
+        let by = &stage["commands"][place];
+        let told = format!(
+            r#"{{"stage":{},"name":"WAIT_APPROVAL","index":1,"by":{},"at":{}}}"#,
+            stage["id"], by["by"], by["at"]
+        );
+        assert!(log.contains(&told), "{log} should have {told}");
+    }
 }

@@ -46,6 +46,7 @@ pub use change::{Change, Leased};
 pub use clock::{COMMANDED_TURN, DEFAULT_DEPLOYMENT_TIMEOUT, DEFAULT_STAGE_TIMEOUT, time_left};
 pub use event::{Event, Rejected, TurnEnd};
 pub use plan::Plan;
+pub use turn::judge;
 pub use waiting::{People, Waiting, WaitsFor, waiting};
 
 /// How soon after its turn a stage that asked for a time already past is called

@@ -2,8 +2,8 @@
 //! whose host is gone.
 
 use crate::model::{
-    Cause, Command, Deployment, DeploymentStatus, OnLoss, Stage, StageId, StageStatus, Timestamp,
-    Wait, Wake,
+    Cause, Command, Deployment, DeploymentStatus, OnLoss, Operation, Stage, StageId, StageStatus,
+    Timestamp, Wait, Wake,
 };
 
 use super::cancel::is_cancelled;
@@ -96,7 +96,7 @@ pub(super) fn end(
         TurnEnd::Cancelled => {
             TurnEnd::Failed("it says that it was cancelled, but nobody cancelled it".to_owned())
         }
-        end => end,
+        end => judge(stage, end),
     };
     match end {
         TurnEnd::Succeeded => settle::end(stage, StageStatus::Succeeded, "", now),
@@ -118,6 +118,24 @@ pub(super) fn end(
         }
     }
     Ok(())
+}
+
+/// What the end of a turn is, whatever the plugin calls it: a stage can't be
+/// suspended until what never comes.
+pub fn judge(stage: &Stage, end: TurnEnd) -> TurnEnd {
+    let TurnEnd::Suspended(wakes) = &end else {
+        return end;
+    };
+    let time = wakes.iter().any(|wake| matches!(wake, Wake::At(_)));
+    let why_not = if wakes.is_empty() {
+        "the plugin suspended the stage without saying what ends it"
+    } else if !time && stage.operation == Operation::None {
+        "the plugin suspended the stage until a command, but planned it as one that nobody \
+         approves or skips"
+    } else {
+        return end;
+    };
+    TurnEnd::Failed(why_not.to_owned())
 }
 
 /// Any of several wakes ends a suspension: so the earliest time and the lowest

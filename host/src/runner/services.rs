@@ -3,11 +3,12 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::logs::LogWriter;
 use crate::model::{
-    Cancel, Command, Deployment, PluginKey, Refusal, Scope, Services, Severity, Timestamp,
+    Cancel, Command, CommandKind, Deployment, PluginKey, Refusal, Scope, Services, Severity,
+    Timestamp,
 };
 use crate::store::{Fence, StateOwner, Store, StoreError};
 
@@ -15,7 +16,13 @@ use crate::store::{Fence, StateOwner, Store, StoreError};
 const STATUS_LENGTH: usize = 120;
 
 /// The keys of the scope `shared`.
-const SHARED_KEYS: [&str; 4] = ["strategy", "summary", "trigger.commander", "versions"];
+const SHARED_KEYS: [&str; 5] = [
+    "approvals",
+    "strategy",
+    "summary",
+    "trigger.commander",
+    "versions",
+];
 
 /// Where the lines of a call go.
 #[derive(Clone, Debug)]
@@ -103,9 +110,15 @@ impl CallServices {
         }
     }
 
-    fn shared(&self, key: &str) -> Option<Vec<u8>> {
+    async fn shared(&self, key: &str) -> Result<Option<Vec<u8>>, Refusal> {
         let deployment = &self.deployment;
-        match key {
+        Ok(match key {
+            "approvals" => {
+                // As they are now: people act while the plugin is at work.
+                let loaded = self.store.load(&deployment.id).await.map_err(refusal)?;
+                let now = loaded.as_ref().unwrap_or(deployment);
+                Some(approvals(now).to_string().into_bytes())
+            }
             "trigger.commander" => deployment.trigger.commander.clone().map(String::into_bytes),
             "strategy" => deployment
                 .strategy
@@ -113,8 +126,26 @@ impl CallServices {
             "summary" => Some(deployment.summary.clone().into_bytes()),
             "versions" => Some(json!(deployment.versions).to_string().into_bytes()),
             _ => None,
-        }
+        })
     }
+}
+
+/// Who approved which stage of a deployment, and when, in the order of the plan.
+fn approvals(deployment: &Deployment) -> Value {
+    let all = deployment.stages.iter().flat_map(|stage| {
+        let commands = stage.commands.iter();
+        let approvals = commands.filter(|command| command.kind == CommandKind::Approve);
+        approvals.map(move |approval| {
+            json!({
+                "stage": stage.id,
+                "name": stage.name,
+                "index": stage.index,
+                "by": approval.by,
+                "at": approval.at,
+            })
+        })
+    });
+    all.collect()
 }
 
 #[async_trait]
@@ -144,7 +175,7 @@ impl Services for CallServices {
 
     async fn get(&self, scope: Scope, key: &str) -> Result<Option<Vec<u8>>, Refusal> {
         if scope == Scope::Shared && self.fence.is_some() {
-            return Ok(self.shared(key));
+            return self.shared(key).await;
         }
         let owner = self.owner(scope, "state.get")?;
         self.store.state_get(&owner, key).await.map_err(refusal)
@@ -168,11 +199,13 @@ impl Services for CallServices {
 
     async fn keys(&self, scope: Scope, prefix: &str) -> Result<Vec<String>, Refusal> {
         if scope == Scope::Shared && self.fence.is_some() {
-            let keys = SHARED_KEYS.iter().filter(|key| key.starts_with(prefix));
-            return Ok(keys
-                .filter(|key| self.shared(key).is_some())
-                .map(ToString::to_string)
-                .collect());
+            let mut keys = Vec::new();
+            for key in SHARED_KEYS.iter().filter(|key| key.starts_with(prefix)) {
+                if self.shared(key).await?.is_some() {
+                    keys.push((*key).to_owned());
+                }
+            }
+            return Ok(keys);
         }
         let owner = self.owner(scope, "state.keys")?;
         self.store.state_keys(&owner, prefix).await.map_err(refusal)

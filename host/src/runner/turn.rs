@@ -8,8 +8,8 @@ use tokio::sync::watch;
 use crate::lifecycle::{self, Event, TurnEnd};
 use crate::logs::LogWriter;
 use crate::model::{
-    Attempt, Call, Cancel, Deployment, Operation, Outcome, OutcomeStatus, PluginError, Severity,
-    Stage, StageId, StageRequest, StageStatus, Timestamp, Wake,
+    Attempt, Call, Cancel, Deployment, Outcome, OutcomeStatus, PluginError, Severity, Stage,
+    StageId, StageRequest, StageStatus, Timestamp,
 };
 use crate::store::{Fence, Leased, LogKey, StoreError};
 
@@ -347,27 +347,9 @@ fn judge(stage: &Stage, answer: Result<Outcome, PluginError>) -> (TurnEnd, Optio
         OutcomeStatus::Failed(reason) => TurnEnd::Failed(or(reason, "the plugin gave no reason")),
         OutcomeStatus::Skipped(reason) => TurnEnd::Skipped(reason.clone()),
         OutcomeStatus::Exited(reason) => TurnEnd::Exited(reason.clone()),
-        OutcomeStatus::Suspended(wakes) => match never_wakes(stage, wakes) {
-            Some(why) => TurnEnd::Failed(why.to_owned()),
-            None => TurnEnd::Suspended(wakes.clone()),
-        },
+        OutcomeStatus::Suspended(wakes) => TurnEnd::Suspended(wakes.clone()),
     };
-    (end, Some(outcome))
-}
-
-/// Why a suspension would never end, if it would not.
-fn never_wakes(stage: &Stage, wakes: &[Wake]) -> Option<&'static str> {
-    let time = wakes.iter().any(|wake| matches!(wake, Wake::At(_)));
-    if wakes.is_empty() {
-        Some("the plugin suspended the stage without saying what ends it")
-    } else if !time && stage.operation == Operation::None {
-        Some(
-            "the plugin suspended the stage until a command, but planned it as one that nobody \
-             approves or skips",
-        )
-    } else {
-        None
-    }
+    (lifecycle::judge(stage, end), Some(outcome))
 }
 
 fn or(text: &str, otherwise: &str) -> String {

@@ -126,3 +126,24 @@ fn an_exit_is_a_success_only_if_what_still_ran_ends_well_too() {
     assert_eq!(badly.status, DeploymentStatus::RollingBack);
     assert_eq!(badly.reason, "stage 2 (B) failed: boom");
 }
+
+#[test]
+fn a_stage_is_not_suspended_until_what_never_comes() {
+    let begun = begin(&deployment("Aa"), "A", at(1));
+    for (wakes, what) in [
+        (vec![], "without saying what ends it"),
+        (vec![Wake::Command(0)], "nobody approves or skips"),
+    ] {
+        let end = TurnEnd::Suspended(wakes);
+        // Whoever runs it learns of it before it is stored, to say so in its log.
+        let judged = judge(stage(&begun, "A"), end.clone());
+        let d = self::end(&begun, "A", end, at(2));
+        assert_eq!(status(&d, "A"), StageStatus::Failed);
+        let reason = &stage(&d, "A").reason;
+        assert!(reason.contains(what), "{reason}");
+        assert_eq!(judged, TurnEnd::Failed(reason.clone()));
+    }
+    let told = cancel(&begun, true, at(2));
+    let d = end(&told, "A", TurnEnd::Suspended(vec![]), at(3));
+    assert_eq!(status(&d, "A"), StageStatus::Cancelled, "as it was told");
+}

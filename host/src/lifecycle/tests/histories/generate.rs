@@ -204,6 +204,10 @@ fn answer(dice: &mut Dice, world: &World<'_>, turn: &Turn) -> Step {
             let seen = stage.commands.len() as u64;
             let seen = seen.saturating_sub(u64::from(dice.percent(20)));
             match (stage.operation, dice.below(3)) {
+                // What nobody can end, and what nothing ends.
+                (Operation::None, _) if dice.percent(5) => {
+                    End::Suspended(None, dice.percent(50).then_some(seen))
+                }
                 (Operation::None, _) | (_, 0) => End::Suspended(Some(time), None),
                 (_, 1) => End::Suspended(None, Some(seen)),
                 _ => End::Suspended(Some(time), Some(seen)),

@@ -3,15 +3,18 @@
 use std::time::Duration;
 
 use super::{Defect, How, each};
-use crate::lifecycle::{Event, cancel};
-use crate::model::{DeploymentStatus, Ending, Stage, StageStatus, Timestamp};
+use crate::lifecycle::{Event, TurnEnd, cancel};
+use crate::model::{DeploymentStatus, Ending, Stage, StageStatus, Timestamp, Wake};
 
 pub(super) const DEFECTS: &[Defect] = &[
     Defect {
         name: "the deployment's time limit is forgotten",
         breaks: &[
+            "commands_are_taken_from_those_who_may_and_kept",
             "nothing_begins_when_its_time_is_over",
+            "what_is_suspended_comes_back_for_what_it_waits_for",
             "what_timed_out_is_told_so",
+            "whatever_waits_is_explained",
         ],
         hides: &[],
         how: How::Blind(|d| d.timeout = None, |d, old| d.timeout = old.timeout),
@@ -126,19 +129,38 @@ pub(super) const DEFECTS: &[Defect] = &[
         name: "a limit ends what people had approved in time",
         breaks: &["what_people_did_in_time_has_its_turn_before_a_limit_ends_anything"],
         hides: &[],
-        how: How::EditOnly(|d, old, event| {
-            let whole = matches!(
-                old.status,
-                DeploymentStatus::Running | DeploymentStatus::RollingBack
-            );
-            if let (Event::Tick, true) = (event, whole && !d.status.is_final()) {
-                each(d, old, |stage, _| {
-                    if cancel::is_owed_a_turn(stage) && stage.status == StageStatus::Suspended {
-                        stage.status = StageStatus::TimedOut;
-                        stage.wait = None;
-                        stage.ended_at = Some(Timestamp(1));
-                    }
-                });
+        how: How::Edit(|d, old, event| {
+            let (Event::StageBegun(id)
+            | Event::StageEnded { stage: id, .. }
+            | Event::StageLost { stage: id, .. }) = event
+            else {
+                return;
+            };
+            each(d, old, |stage, old| {
+                let waits = stage.wait.is_some() && stage.wait == old.wait;
+                if waits && &stage.id != id && cancel::is_owed_a_turn(stage) {
+                    stage.status = StageStatus::TimedOut;
+                    stage.wait = None;
+                    stage.ended_at = Some(Timestamp(1));
+                }
+            });
+        }),
+    },
+    Defect {
+        name: "a stage is suspended until what never comes",
+        breaks: &[
+            "an_answer_counts_as_it_was_given",
+            "what_is_suspended_comes_back_for_what_it_waits_for",
+        ],
+        hides: &[],
+        how: How::Mistake(|event| {
+            if let Event::StageEnded {
+                end: TurnEnd::Suspended(wakes),
+                ..
+            } = event
+                && wakes.is_empty()
+            {
+                wakes.push(Wake::At(Timestamp(u64::MAX)));
             }
         }),
     },

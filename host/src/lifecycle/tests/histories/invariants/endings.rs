@@ -4,7 +4,8 @@ use super::order::is_over;
 use super::{Held, Seen, Step, hold};
 use crate::lifecycle::{DEFAULT_DEPLOYMENT_TIMEOUT, Event, TurnEnd};
 use crate::model::{
-    Cancellation, Deployment, DeploymentStatus, Ending, RollbackStatus, Stage, StageStatus,
+    Cancellation, Deployment, DeploymentStatus, Ending, Operation, RollbackStatus, Stage,
+    StageStatus, Wake,
 };
 
 pub(super) fn what_is_at_its_end_stays_so(seen: &Seen<'_>) -> Held {
@@ -128,6 +129,8 @@ pub(super) fn an_answer_counts_as_it_was_given(seen: &Seen<'_>) -> Held {
         TurnEnd::Exited(_) => &[StageStatus::Exited],
         // Nobody had cancelled it: so it did not do what it is for.
         TurnEnd::Cancelled => &[StageStatus::Failed],
+        // Else it would wait for ever.
+        TurnEnd::Suspended(wakes) if never_comes(wakes, was) => &[StageStatus::Failed],
         TurnEnd::Suspended(_) => &[
             StageStatus::Suspended,
             StageStatus::TimedOut,
@@ -141,6 +144,14 @@ pub(super) fn an_answer_counts_as_it_was_given(seen: &Seen<'_>) -> Held {
         is.status
     );
     Ok(())
+}
+
+/// Whether nothing will ever end the suspension of a stage.
+fn never_comes(wakes: &[Wake], stage: &Stage) -> bool {
+    wakes.iter().all(|wake| match wake {
+        Wake::At(_) => false,
+        Wake::Command(_) => stage.operation == Operation::None,
+    })
 }
 
 pub(super) fn what_timed_out_is_told_so(seen: &Seen<'_>) -> Held {

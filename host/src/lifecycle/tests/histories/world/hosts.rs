@@ -8,7 +8,7 @@ use super::super::invariants::Origin;
 use super::super::script::End;
 use super::{Lease, Planning, Turn, World};
 use crate::lifecycle::{Event, Leased, Plan, TurnEnd, time_left};
-use crate::model::{Attempt, DeploymentStatus, Operation, StageStatus, Strategy, Timestamp, Wake};
+use crate::model::{Attempt, DeploymentStatus, StageStatus, Strategy, Timestamp, Wake};
 
 impl World<'_> {
     fn lapsed(&self, lease: &Lease) -> bool {
@@ -120,15 +120,9 @@ impl World<'_> {
             End::Exited => TurnEnd::Exited("that was all".to_owned()),
             End::Cancelled => TurnEnd::Cancelled,
             End::Suspended(time, command) => {
-                // The runner lets nothing wait for a command that nobody can give.
-                let nobody = self.plan[place].operation == Operation::None;
-                let command = command.filter(|_| time.is_some() || !nobody);
                 let time = time.map(|ms| Wake::At(Timestamp(self.now.0.saturating_add(ms))));
-                let wakes: Vec<Wake> = time.into_iter().chain(command.map(Wake::Command)).collect();
-                if wakes.is_empty() {
-                    return;
-                }
-                TurnEnd::Suspended(wakes)
+                let wakes = time.into_iter().chain(command.map(Wake::Command));
+                TurnEnd::Suspended(wakes.collect())
             }
         };
         let event = Event::StageEnded {
