@@ -34,6 +34,39 @@ fn a_copy_made_while_a_deployment_runs_is_a_state_from_which_it_goes_on() {
 }
 
 #[test]
+fn what_stages_hand_each_other_is_in_a_copy_that_is_made_between_them() {
+    let project = Project::with(&["script", "approval"]);
+    project.grant_shell().pipeline(
+        "- { name: SCRIPT_RUN, with: { run: echo handed over > made } }\n\
+         - { name: WAIT_APPROVAL }\n\
+         - { name: SCRIPT_RUN, with: { run: cat made; rm made } }\n",
+    );
+    let mut run = project.start(&["run", "app.yaml"]);
+    run.line_with("2 WAIT_APPROVAL suspended");
+    project.run(&["backup", "copy"]).exits(0);
+    let id = id(&project.newest()).to_owned();
+    project.run(&["approve", &id, "--by", "ann"]).exits(0);
+    run.end().exits(0);
+    fs::remove_dir_all(project.path(".stagewright")).unwrap();
+    project.write(
+        "stagewright.yaml",
+        "stateFile: copy/state.db\nplugins: { script: { allow: { commands: [/bin/sh] } } }\n",
+    );
+    project.run(&["approve", &id, "--by", "ann"]).exits(0);
+    project.run(&["work", "--until-idle"]).exits(0);
+    let done = project.show(&id);
+    assert_eq!(
+        course(&done),
+        [
+            "SCRIPT_RUN succeeded",
+            "WAIT_APPROVAL succeeded",
+            "SCRIPT_RUN succeeded"
+        ]
+    );
+    assert!(project.log(&id, "3").contains(&"handed over".to_owned()));
+}
+
+#[test]
 fn a_copy_never_replaces_what_is_there() {
     let project = Project::with(&["wait"]);
     project.write("copy/mine", "precious");

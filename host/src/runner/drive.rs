@@ -12,7 +12,7 @@ use crate::lifecycle::{self, Event, Next};
 use crate::model::{Deployment, DeploymentId, StageId, Timestamp};
 use crate::store::Due;
 
-use super::tidy::{remove, tidy};
+use super::tidy::{remove_scratch, tidy};
 use super::turn::{LOOK_AGAIN, Turn};
 use super::{Definition, RunError, Runner, Stop, now, stopped};
 
@@ -263,7 +263,7 @@ impl Runner {
             let id = DeploymentId::new(entry.file_name().to_string_lossy());
             let deployment = self.store.load(&id).await?;
             if deployment.is_some_and(|deployment| deployment.status.is_final()) {
-                remove(&entry.path()).await;
+                remove_scratch(&self.scratch, id.as_str()).await;
             }
         }
         Ok(())

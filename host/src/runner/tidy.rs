@@ -1,11 +1,11 @@
 //! What a deployment that is over leaves behind, and its removal: at its end, by
 //! whoever sees that, be it the host that drove it or the command that ended it.
 
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 use std::path::Path;
 
 use crate::model::{ApplicationId, Deployment};
-use crate::source::{Sources, remove_tree};
+use crate::source::{Sources, going_on, remove_tree};
 use crate::store::{Keep, Store, StoreError};
 
 /// Removes what a deployment that is over no longer needs. A second time finds
@@ -17,7 +17,7 @@ pub(crate) async fn tidy(
     keep: &Keep,
     deployment: &Deployment,
 ) -> Result<(), StoreError> {
-    remove(&scratch.join(deployment.id.as_str())).await;
+    remove_scratch(scratch, deployment.id.as_str()).await;
     let application = &deployment.application.id;
     prune_sources(store, sources, application).await;
     if deployment
@@ -48,22 +48,25 @@ pub(crate) async fn prune_sources(
     }
 }
 
-/// Removes a directory. What can't be removed is only told: it is in nobody's way
-/// but the disk's.
-pub(super) async fn remove(directory: &Path) {
+/// Removes the scratch directories of a deployment. What can't be removed is only
+/// told: it is in nobody's way but the disk's. While a copy of the state is being
+/// made it is left to the next host that loads its plugins.
+pub(super) async fn remove_scratch(scratch: &Path, deployment: &str) {
+    let (root, directory) = (scratch.to_owned(), scratch.join(deployment));
     // Most deployments have none.
     if directory.symlink_metadata().is_err() {
         return;
     }
-    let path = directory.to_owned();
-    match tokio::task::spawn_blocking(move || remove_tree(&path)).await {
+    let path = directory.display().to_string();
+    let removed = tokio::task::spawn_blocking(move || match going_on(&root) {
+        Ok(Some(_going_on)) => remove_tree(&directory),
+        Ok(None) => Ok(()),
+        Err(error) => Err(io::Error::other(error)),
+    });
+    match removed.await {
         Ok(Ok(())) => {}
         Ok(Err(error)) if error.kind() == ErrorKind::NotFound => {}
-        Err(error) => {
-            tracing::warn!(path = %directory.display(), %error, "could not be removed");
-        }
-        Ok(Err(error)) => {
-            tracing::warn!(path = %directory.display(), %error, "could not be removed");
-        }
+        Err(error) => tracing::warn!(path, %error, "could not be removed"),
+        Ok(Err(error)) => tracing::warn!(path, %error, "could not be removed"),
     }
 }

@@ -200,9 +200,9 @@ impl Sources for LocalSources {
     }
 }
 
-/// Keeps all trees below a directory of sources from being removed, until what it
-/// gives is dropped. None if there is no such directory. Blocks until a removal
-/// that is under way is over.
+/// Keeps all that lies below a directory of sources, or of scratch directories, from
+/// being removed, until what it gives is dropped. None if there is no such directory.
+/// Blocks until a removal that is under way is over.
 ///
 /// # Errors
 /// When the system can't lock the directory.
@@ -215,9 +215,9 @@ pub fn pause_pruning(sources: &Path) -> Result<Option<File>, SourceError> {
     Ok(Some(lock))
 }
 
-/// Says that trees are being removed; none if they are not to be now, or if there
-/// are none.
-fn going_on(sources: &Path) -> Result<Option<File>, SourceError> {
+/// Says that directories below one are being removed; none if they are not to be
+/// now, or if there are none.
+pub(crate) fn going_on(sources: &Path) -> Result<Option<File>, SourceError> {
     let Some(lock) = hold::open(sources)? else {
         return Ok(None);
     };

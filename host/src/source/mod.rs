@@ -27,6 +27,7 @@ use futures_util::future::BoxFuture;
 use crate::model::{ApplicationId, Commit};
 
 pub use hold::Hold;
+pub(crate) use local::going_on;
 pub use local::{LocalSources, pause_pruning};
 pub use tree::{changed_files, copy_tree, remove_tree};
 

@@ -1,5 +1,8 @@
-//! A copy of the state from which a host can go on: the database, and the source
-//! trees that its deployments read.
+//! A copy of the state from which a host can go on: the database, the source trees
+//! that its deployments read, and the scratch directories of those that are
+//! unfinished.
+
+mod scratch;
 
 use std::fs;
 use std::io;
@@ -9,9 +12,11 @@ use crate::error::Error;
 use crate::source::{copy_tree, pause_pruning};
 use crate::store::{Store, files_directory};
 
-/// Copies the state to a new directory. Trees are copied after the database, and
-/// none is removed meanwhile: so all that the copy of the database names are
-/// there.
+use scratch::copy_scratch;
+
+/// Copies the state to a new directory. Trees and scratch directories are copied
+/// after the database, and none is removed meanwhile: so all that the copy of the
+/// database needs are there.
 ///
 /// A copy that did not come to its end is removed.
 pub(crate) async fn backup(store: &dyn Store, state: &Path, to: &Path) -> Result<(), Error> {
@@ -46,33 +51,37 @@ pub(crate) async fn backup(store: &dyn Store, state: &Path, to: &Path) -> Result
 
 async fn fill(store: &dyn Store, state: &Path, to: &Path) -> Result<(), Error> {
     let copy = to.join(state.file_name().unwrap_or("state.db".as_ref()));
-    let sources = files_directory(state).join("sources");
-    let paused = tokio::task::spawn_blocking(move || pause_pruning(&sources)).await;
-    let paused = paused.map_err(|error| Error::Host(error.to_string()))??;
+    let [from, to] = [state, &copy].map(files_directory);
+    let [sources, scratch] = ["sources", "scratch"].map(|name| from.join(name));
+    let paused = blocking(move || {
+        // Else nothing could be said of what comes into it meanwhile.
+        fs::create_dir_all(&scratch).map_err(|error| failed(&scratch, &error))?;
+        Ok([pause_pruning(&sources)?, pause_pruning(&scratch)?])
+    });
+    let paused = paused.await?;
     store.backup(&copy).await?;
-    copy_sources(state, &copy).await?;
+    blocking(move || {
+        copy_trees(&from.join("sources"), &to.join("sources"))?;
+        copy_scratch(&from.join("scratch"), &to.join("scratch"))
+    })
+    .await?;
     drop(paused);
     Ok(())
 }
 
-async fn copy_sources(state: &Path, copy: &Path) -> Result<(), Error> {
-    let from = files_directory(state).join("sources");
-    let to = files_directory(copy).join("sources");
-    let copied = tokio::task::spawn_blocking(move || copy_trees(&from, &to));
-    copied
-        .await
-        .map_err(|error| Error::Host(error.to_string()))?
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, Error> + Send + 'static,
+) -> Result<T, Error> {
+    let done = tokio::task::spawn_blocking(work).await;
+    done.map_err(|error| Error::Host(error.to_string()))?
 }
 
-/// Copies the trees that are not there yet: `<application>/<commit>`. A tree is
-/// whole and never written again once it has its name.
+/// Copies the trees: `<application>/<commit>`. A tree is whole and never written
+/// again once it has its name.
 fn copy_trees(from: &Path, to: &Path) -> Result<(), Error> {
     for application in directories(from)? {
         for tree in directories(&from.join(&application))? {
             let copy = to.join(&application).join(&tree);
-            if copy.exists() {
-                continue;
-            }
             fs::create_dir_all(to.join(&application)).map_err(|e| failed(&copy, &e))?;
             copy_tree(
                 &from.join(&application).join(&tree),
@@ -106,7 +115,7 @@ fn directories(of: &Path) -> Result<Vec<std::ffi::OsString>, Error> {
 
 fn failed(path: &Path, error: &io::Error) -> Error {
     Error::Input(format!(
-        "the sources can't be copied: {}: {error}",
+        "the files of the state can't be copied: {}: {error}",
         path.display()
     ))
 }
