@@ -91,6 +91,14 @@ pub(super) fn stage_deadline(stage: &Stage) -> Option<Timestamp> {
 /// Whether what a running stage belongs to, the deployment or its rollback, runs
 /// out of time no later than the stage itself.
 pub(super) fn ends_with_the_whole(deployment: &Deployment, stage: &Stage) -> bool {
+    // Somebody may have seen already that the rollback's time is over; then it has
+    // no limit any more.
+    let timed_out = deployment.rollback.as_ref().is_some_and(|rollback| {
+        rollback.status == RollbackStatus::Stopping && rollback.cancel.is_none()
+    });
+    if stage.rollback && timed_out {
+        return true;
+    }
     let whole = whole_deadline(deployment, stage.rollback);
     whole.is_some_and(|whole| stage_deadline(stage).is_none_or(|own| whole <= own))
 }

@@ -92,6 +92,16 @@ fn a_rollback_stage_that_ran_out_of_the_rollbacks_time_is_not_blamed_for_it() {
 }
 
 #[test]
+fn a_rollback_stage_is_not_blamed_for_the_rollbacks_limit_though_somebody_saw_that_first() {
+    let d = begin(&rolling_back(), "b", at(3));
+    let d = tick(&d, at(62));
+    assert_eq!(rollback_status(&d), Some(RollbackStatus::Stopping));
+    let d = end(&d, "b", TurnEnd::TimedOut, at(62));
+    assert_eq!(stage(&d, "b").reason, "the rollback had timed out");
+    assert_eq!(rollback_status(&d), Some(RollbackStatus::TimedOut));
+}
+
+#[test]
 fn without_a_written_limit_a_rollback_that_used_up_the_default_one_begins_nothing_more() {
     let mut d = rolling_back();
     d.timeout = None;
