@@ -69,6 +69,54 @@ impl MemoryStore {
 }
 
 impl Tables {
+    /// Makes a change that was found to fit.
+    fn change(&mut self, change: &Change, holder: &Holder) -> Result<(), StoreError> {
+        let new = &change.deployment;
+        let row = self.row_mut(&new.id)?;
+        let old = &row.deployment;
+        let named = |place: &usize| change.stages.contains(place);
+        let mut stored = new.clone();
+        for (place, stage) in stored.stages.iter_mut().enumerate() {
+            let Some(before) = old.stages.get(place) else {
+                continue;
+            };
+            if !named(&place) {
+                *stage = before.clone();
+            } else if stage.id == before.id && stage.attempt.number == before.attempt.number {
+                stage.note.clone_from(&before.note);
+            }
+        }
+        row.deployment = stored;
+        row.due = change.due;
+        self.succeeded(new);
+        let leases = &mut self.leases;
+        let over = new.status.is_final();
+        leases.retain(|lease| {
+            let released = change.released.contains(&lease.what);
+            let taken = change.taken.contains(&lease.what);
+            lease.deployment != new.id || !(over || released || taken)
+        });
+        if !over {
+            leases.extend(change.taken.iter().map(|what| Lease {
+                deployment: new.id.clone(),
+                what: what.clone(),
+                owner: holder.owner.clone(),
+                until: holder.until,
+            }));
+        }
+        for kind in &change.events {
+            self.tell(new, change.at, kind.clone());
+        }
+        let next = self.queue(&new.application.id).next();
+        if over && let Some(id) = next.map(|row| row.deployment.id.clone()) {
+            let next = self.row_mut(&id)?;
+            if next.deployment.status == DeploymentStatus::Queued {
+                next.due = Some(Timestamp(0));
+            }
+        }
+        Ok(())
+    }
+
     fn row(&self, id: &DeploymentId) -> Option<&Row> {
         self.deployments.iter().find(|row| &row.deployment.id == id)
     }
@@ -219,63 +267,14 @@ impl Store for MemoryStore {
         Ok(found.take(filter.limit).cloned().collect())
     }
 
-    async fn apply(&self, change: &Change, holder: &Holder) -> Result<(), StoreError> {
+    async fn apply(&self, changes: &[Change], holder: &Holder) -> Result<(), StoreError> {
         self.write(|tables| {
-            let new = &change.deployment;
-            let row = tables.row_mut(&new.id)?;
-            let old = &row.deployment;
-            if old.version + 1 != new.version {
-                return Err(StoreError::Conflict);
+            if let Some(first) = changes.first() {
+                follow(&tables.row_mut(&first.deployment.id)?.deployment, changes)?;
             }
-            let named = |place: &usize| change.stages.contains(place);
-            let mut added = old.stages.len()..new.stages.len();
-            let beyond = change.stages.iter().any(|place| *place >= new.stages.len());
-            if beyond || added.any(|place| !named(&place)) {
-                return Err(StoreError::Failed {
-                    doing: format!("storing a change of {}", new.id),
-                    source: "the stages that it names are not those that are new".into(),
-                });
-            }
-            let mut stored = new.clone();
-            for (place, stage) in stored.stages.iter_mut().enumerate() {
-                let Some(before) = old.stages.get(place) else {
-                    continue;
-                };
-                if !named(&place) {
-                    *stage = before.clone();
-                } else if stage.id == before.id && stage.attempt.number == before.attempt.number {
-                    stage.note.clone_from(&before.note);
-                }
-            }
-            row.deployment = stored;
-            row.due = change.due;
-            tables.succeeded(new);
-            let leases = &mut tables.leases;
-            let over = new.status.is_final();
-            leases.retain(|lease| {
-                let released = change.released.contains(&lease.what);
-                let taken = change.taken.contains(&lease.what);
-                lease.deployment != new.id || !(over || released || taken)
-            });
-            if !over {
-                leases.extend(change.taken.iter().map(|what| Lease {
-                    deployment: new.id.clone(),
-                    what: what.clone(),
-                    owner: holder.owner.clone(),
-                    until: holder.until,
-                }));
-            }
-            for kind in &change.events {
-                tables.tell(new, change.at, kind.clone());
-            }
-            let next = tables.queue(&new.application.id).next();
-            if over && let Some(id) = next.map(|row| row.deployment.id.clone()) {
-                let next = tables.row_mut(&id)?;
-                if next.deployment.status == DeploymentStatus::Queued {
-                    next.due = Some(Timestamp(0));
-                }
-            }
-            Ok(())
+            changes
+                .iter()
+                .try_for_each(|change| tables.change(change, holder))
         })
     }
 
@@ -565,4 +564,26 @@ impl Store for MemoryStore {
     fn changes(&self) -> watch::Receiver<u64> {
         self.changes.subscribe()
     }
+}
+
+/// Whether changes fit a deployment, one after the other.
+fn follow(old: &Deployment, changes: &[Change]) -> Result<(), StoreError> {
+    let (mut version, mut stages) = (old.version, old.stages.len());
+    for change in changes {
+        let new = &change.deployment;
+        if new.id != old.id || new.version != version + 1 {
+            return Err(StoreError::Conflict);
+        }
+        let named = |place: &usize| change.stages.contains(place);
+        let mut added = stages..new.stages.len();
+        let beyond = change.stages.iter().any(|place| *place >= new.stages.len());
+        if beyond || added.any(|place| !named(&place)) {
+            return Err(StoreError::Failed {
+                doing: format!("storing a change of {}", new.id),
+                source: "the stages that it names are not those that are new".into(),
+            });
+        }
+        (version, stages) = (new.version, new.stages.len());
+    }
+    Ok(())
 }

@@ -45,7 +45,10 @@ async fn apply(
         owner: "host".to_owned(),
         until: Timestamp(0),
     };
-    store.apply(&change, &holder).await.unwrap();
+    store
+        .apply(std::slice::from_ref(&change), &holder)
+        .await
+        .unwrap();
     change.deployment
 }
 

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::watch;
+use tokio::sync::{OwnedSemaphorePermit, watch};
 use tokio::task::{AbortHandle, JoinError, JoinSet};
 use tokio::time::Instant;
 
@@ -26,6 +26,9 @@ const BATCH: usize = 100;
 /// takes a fifth of a thread at most, however much there is. Nobody waits for it
 /// but on a host that is busy.
 const PAUSE: u32 = 4;
+
+/// The turns under way of a deployment.
+type Turns = JoinSet<Result<Option<Deployment>, RunError>>;
 
 /// What has a deployment looked at again.
 enum Wakes {
@@ -152,7 +155,7 @@ impl Runner {
         mut stop: watch::Receiver<Stop>,
         mut wakes: Wakes,
     ) -> Result<Parked, RunError> {
-        let mut turns = JoinSet::new();
+        let mut turns = Turns::new();
         let definition = Arc::new(Definition::default());
         // What this host has made of it last is what it is, until something else
         // is heard: a change by others is refused or waked for, and then read.
@@ -185,7 +188,18 @@ impl Runner {
                 }
                 Next::Plan if !stopping && lapse.is_none() => {
                     if self.store.ahead(id).await?.is_none() {
-                        known = self.plan_step(&deployment, &definition, &stop).await?;
+                        let planned = self.plan_step(&deployment, &definition, &stop).await?;
+                        if let Some((planned, permit)) = planned {
+                            if let (Some(stage), Some(permit)) = (planned.begun, permit) {
+                                let turn = Turn {
+                                    deployment: Arc::new(planned.deployment.clone()),
+                                    stage,
+                                    definition: definition.clone(),
+                                };
+                                self.start(turn, permit, &mut turns, &stop);
+                            }
+                            known = Some(planned.deployment);
+                        }
                         continue;
                     }
                 }
@@ -227,7 +241,7 @@ impl Runner {
         deployment: Deployment,
         stage: StageId,
         definition: &Arc<Definition>,
-        turns: &mut JoinSet<Result<Option<Deployment>, RunError>>,
+        turns: &mut Turns,
         stop: &watch::Receiver<Stop>,
     ) -> Result<Option<Deployment>, RunError> {
         let mut stopping = stop.clone();
@@ -243,13 +257,24 @@ impl Runner {
                 stage,
                 definition: definition.clone(),
             };
-            let (runner, stop) = (self.clone(), stop.clone());
-            turns.spawn(async move {
-                let _permit = permit;
-                runner.turn(turn, stop).await
-            });
+            self.start(turn, permit, turns, stop);
         }
         Ok(claimed)
+    }
+
+    /// Starts a turn that was claimed.
+    fn start(
+        self: &Arc<Self>,
+        turn: Turn,
+        permit: OwnedSemaphorePermit,
+        turns: &mut Turns,
+        stop: &watch::Receiver<Stop>,
+    ) {
+        let (runner, stop) = (self.clone(), stop.clone());
+        turns.spawn(async move {
+            let _permit = permit;
+            runner.turns(turn, stop).await
+        });
     }
 
     /// Removes the scratch directories of deployments that are over: a host that

@@ -8,6 +8,7 @@
 //! second looks again.
 
 mod cancelling;
+mod chain;
 pub(crate) mod crash;
 mod drive;
 mod plan;
@@ -19,6 +20,7 @@ mod turn;
 pub(crate) mod wiring;
 
 use std::path::{Path, PathBuf};
+use std::slice;
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
@@ -230,7 +232,7 @@ pub(crate) async fn transition(
         match change {
             Ok(Some(change)) => {
                 crash::before(name);
-                match store.apply(&change, &holder(store)).await {
+                match store.apply(slice::from_ref(&change), &holder(store)).await {
                     Ok(()) => {
                         crash::after(name);
                         return Ok(Some(change.deployment));

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::watch;
+use tokio::sync::{OwnedSemaphorePermit, watch};
 
 use crate::definition::Application;
 use crate::lifecycle::{Event, Plan};
@@ -14,6 +14,7 @@ use crate::model::{Attempt, Deployment, DeploymentId, DeploymentStatus, Severity
 use crate::source::changed_files;
 use crate::store::{Fence, LogKey, StoreError};
 
+use super::chain::Applied;
 use super::planning::{PlanFailure, Planning};
 use super::services::CallLog;
 use super::wiring::Wiring;
@@ -24,13 +25,13 @@ const BETWEEN_LOOKS: Duration = Duration::from_millis(20);
 
 impl Runner {
     /// Plans a deployment, if nobody else does. Gives it as it is then, if this
-    /// is what became of it.
+    /// is what became of it; with its first stage claimed, if there is room.
     pub(super) async fn plan_step(
         &self,
         deployment: &Deployment,
         definition: &Definition,
         stop: &watch::Receiver<Stop>,
-    ) -> Result<Option<Deployment>, RunError> {
+    ) -> Result<Option<(Applied, Option<OwnedSemaphorePermit>)>, RunError> {
         let id = &deployment.id;
         let queued = |d: &Deployment| d.status == DeploymentStatus::Queued;
         let planning = |d: &Deployment| d.status == DeploymentStatus::Planning;
@@ -85,7 +86,8 @@ impl Runner {
             }
             () = stopped(&mut stop, Stop::Soon) => {
                 is_stored(&log).await?;
-                return self.apply(&deployment, still_mine, || Event::PlanHandedBack).await;
+                let back = self.apply(&deployment, still_mine, || Event::PlanHandedBack);
+                return Ok(back.await?.map(|back| (Applied::alone(back), None)));
             }
         };
         match &made {
@@ -102,7 +104,14 @@ impl Runner {
             }
             Err(failure) => Event::PlanFailed(failure.to_string()),
         };
-        self.apply(&deployment, still_mine, || event.clone()).await
+        let event = || event.clone();
+        let goes_on = *stop.borrow() == Stop::No;
+        if goes_on && let Ok(permit) = self.permits.clone().try_acquire_owned() {
+            let planned = self.apply_and_claim(&deployment, still_mine, event).await?;
+            return Ok(planned.map(|planned| (planned, Some(permit))));
+        }
+        let planned = self.apply(&deployment, still_mine, event).await?;
+        Ok(planned.map(|planned| (Applied::alone(planned), None)))
     }
 
     /// Waits until something no longer holds of a deployment: it is looked at after

@@ -13,6 +13,7 @@ use crate::model::{
 };
 use crate::store::{Fence, Leased, LogKey, StoreError};
 
+use super::chain::Applied;
 use super::planning::{locate, plan_input};
 use super::services::{CallLog, CallServices};
 use super::{Definition, RunError, Runner, Stop, now, stopped};
@@ -79,13 +80,33 @@ impl Runner {
             .await
     }
 
-    /// Runs a turn that was claimed, to its end. Gives the deployment as it is
-    /// then, if the turn still counts.
-    pub(super) async fn turn(
+    /// Runs a turn that was claimed, and those that are claimed with its end.
+    /// Gives the deployment as it is then, if the last of them still counts.
+    pub(super) async fn turns(
         self: Arc<Self>,
-        turn: Turn,
+        mut turn: Turn,
         stop: watch::Receiver<Stop>,
     ) -> Result<Option<Deployment>, RunError> {
+        loop {
+            let Some(applied) = self.turn(&turn, &stop).await? else {
+                return Ok(None);
+            };
+            let Some(stage) = applied.begun else {
+                return Ok(Some(applied.deployment));
+            };
+            turn = Turn {
+                deployment: Arc::new(applied.deployment),
+                stage,
+                definition: turn.definition,
+            };
+        }
+    }
+
+    async fn turn(
+        &self,
+        turn: &Turn,
+        stop: &watch::Receiver<Stop>,
+    ) -> Result<Option<Applied>, RunError> {
         let deployment = &turn.deployment;
         let Some(stage) = deployment.stage(&turn.stage) else {
             return Ok(None);
@@ -106,7 +127,7 @@ impl Runner {
             stage.attempt.number,
             Arc::new(now),
         ));
-        let returned = self.call(&turn, stage, &fence, &log, stop).await;
+        let returned = self.call(turn, stage, &fence, &log, stop.clone()).await;
         let event = match returned {
             Returned::HandedBack => Event::StageLost {
                 stage: stage.id.clone(),
@@ -149,7 +170,13 @@ impl Runner {
             Err(error) => return Err(error.into()),
         }
         let mine = |d: &Deployment| is_running(d, &stage.id, stage.attempt);
-        self.apply(deployment, mine, || event.clone()).await
+        if *stop.borrow() == Stop::No {
+            return self
+                .apply_and_claim(deployment, mine, || event.clone())
+                .await;
+        }
+        let applied = self.apply(deployment, mine, || event.clone()).await?;
+        Ok(applied.map(Applied::alone))
     }
 
     async fn call(

@@ -49,14 +49,16 @@ pub trait Store: Send + Sync + fmt::Debug {
     /// The deployments that pass a filter, the last stored first.
     async fn list(&self, filter: &Filter) -> Result<Vec<Deployment>, StoreError>;
 
-    /// Stores a change, if the deployment still has the version that the change
-    /// was decided on; else [`StoreError::Conflict`], and nothing is stored.
+    /// Stores a change, or several of one deployment of which each was decided on
+    /// what the one before makes of it: all, if the deployment still has the
+    /// version that the first was decided on; else [`StoreError::Conflict`], and
+    /// nothing is stored.
     ///
     /// With a success, the deployment's target becomes the application's last
     /// success; with any end, the deployment's leases end, and the next one in the
     /// application's queue is due. A stage keeps the note that [`Store::note`] has
     /// stored, but in a new attempt.
-    async fn apply(&self, change: &Change, holder: &Holder) -> Result<(), StoreError>;
+    async fn apply(&self, changes: &[Change], holder: &Holder) -> Result<(), StoreError>;
 
     /// Shows a short text beside a stage: an event and the stage's note, without
     /// a new version.

@@ -1,5 +1,6 @@
 //! Durable deployments of three no-op stages a second, beside SQLite.
 
+use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -10,6 +11,9 @@ use super::{bare, verdict, world};
 
 const DEPLOYMENTS: u64 = 3_000;
 
+/// Stages that run at once.
+const AT_WORK: NonZeroU32 = NonZeroU32::new(256).expect("it is not zero");
+
 /// As many are stored at once as a busy host would be asked for.
 const AT_ONCE: usize = 64;
 
@@ -17,7 +21,9 @@ pub(crate) async fn measure() {
     let directory = world::directory();
     let store = world::store(&directory);
     let (plugin, _begun) = Bench::new();
-    let config = world::config(&directory);
+    let mut config = world::config(&directory);
+    // A host that is asked for so much is sized for it.
+    config.limits.concurrent_stages = AT_WORK;
     let host = world::host(&directory, store.clone(), Arc::new(plugin), config).await;
     let before = store.commits();
     let start = Instant::now();

@@ -49,7 +49,9 @@ pub(in crate::store) async fn what_is_not_there_is_none_or_empty(store: &dyn Sto
     assert!(store.leases(&id).await.unwrap().is_empty());
     assert!(store.events(Some(&id), 0, 10).await.unwrap().is_empty());
     let change = change(&deployment("d", "site"), |_| {});
-    let result = store.apply(&change, &holder("host", 0)).await;
+    let result = store
+        .apply(std::slice::from_ref(&change), &holder("host", 0))
+        .await;
     assert!(matches!(result, Err(StoreError::Conflict)), "{result:?}");
 }
 
@@ -105,7 +107,9 @@ pub(in crate::store) async fn a_change_that_was_decided_on_another_version_leave
     let mut none = late.clone();
     none.deployment.version = 0;
     for change in [late, early, none] {
-        let result = store.apply(&change, &holder("host", 0)).await;
+        let result = store
+            .apply(std::slice::from_ref(&change), &holder("host", 0))
+            .await;
         assert!(matches!(result, Err(StoreError::Conflict)), "{result:?}");
     }
     assert_eq!(store.load(&old.id).await.unwrap().as_ref(), Some(&new));
@@ -114,6 +118,37 @@ pub(in crate::store) async fn a_change_that_was_decided_on_another_version_leave
     assert!(store.due(Timestamp(5), 10).await.unwrap().is_empty());
     let success = store.last_success(&old.application.id).await.unwrap();
     assert_eq!(success, None);
+}
+
+pub(in crate::store) async fn changes_that_follow_each_other_are_stored_together_or_not_at_all(
+    store: &dyn Store,
+) {
+    let old = running(store, &["s1"]).await;
+    let mut first = change(&old, |new| new.summary = "one".to_owned());
+    first.taken = vec![Leased::Plan];
+    let second = change(&first.deployment, |new| new.summary = "two".to_owned());
+    let third = change(&second.deployment, |new| new.summary = "three".to_owned());
+    let by = holder("host", 1_000);
+    for wrong in [
+        // The last one follows none of the others; the first one is no longer next.
+        [first.clone(), third.clone()],
+        [second.clone(), third.clone()],
+    ] {
+        let result = store.apply(&wrong, &by).await;
+        assert!(matches!(result, Err(StoreError::Conflict)), "{result:?}");
+        assert_eq!(store.load(&old.id).await.unwrap().as_ref(), Some(&old));
+        assert!(store.leases(&old.id).await.unwrap().is_empty());
+    }
+    store.apply(&[first, second], &by).await.unwrap();
+    let now = store.load(&old.id).await.unwrap().unwrap();
+    assert_eq!(
+        (now.version, now.summary.as_str()),
+        (old.version + 2, "two")
+    );
+    assert_eq!(store.leases(&old.id).await.unwrap().len(), 1);
+    store.apply(&[third], &by).await.unwrap();
+    let none = store.apply(&[], &by).await;
+    assert!(none.is_ok(), "nothing is stored well");
 }
 
 pub(in crate::store) async fn a_change_writes_the_stages_it_names_and_no_others(store: &dyn Store) {
@@ -143,7 +178,9 @@ pub(in crate::store) async fn a_change_that_does_not_name_a_new_stage_is_refused
     let mut beyond = grown.clone();
     beyond.stages.push(3);
     for change in [unnamed, beyond] {
-        let result = store.apply(&change, &holder("host", 0)).await;
+        let result = store
+            .apply(std::slice::from_ref(&change), &holder("host", 0))
+            .await;
         assert!(
             matches!(result, Err(StoreError::Failed { .. })),
             "{result:?}"

@@ -26,6 +26,7 @@ macro_rules! every_promise {
                 a_change_is_stored_whole_with_its_events_in_order,
                 a_change_that_was_decided_on_another_version_leaves_nothing_behind,
                 a_change_writes_the_stages_it_names_and_no_others,
+                changes_that_follow_each_other_are_stored_together_or_not_at_all,
                 a_change_that_does_not_name_a_new_stage_is_refused,
                 a_plan_that_is_made_again_replaces_the_stages,
                 ids_are_found_by_their_start_in_order_up_to_the_limit,
@@ -184,7 +185,10 @@ fn holder(owner: &str, until: u64) -> Holder {
 
 /// Stores a change, and gives the deployment as it now is.
 async fn apply(store: &dyn Store, change: &Change) -> Deployment {
-    store.apply(change, &holder("host", 1_000)).await.unwrap();
+    store
+        .apply(std::slice::from_ref(change), &holder("host", 1_000))
+        .await
+        .unwrap();
     change.deployment.clone()
 }
 

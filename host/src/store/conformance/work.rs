@@ -23,7 +23,10 @@ async fn take(
 ) -> Deployment {
     let mut change = change(old, |_| {});
     change.taken = vec![what];
-    store.apply(&change, &holder(owner, until)).await.unwrap();
+    store
+        .apply(std::slice::from_ref(&change), &holder(owner, until))
+        .await
+        .unwrap();
     change.deployment
 }
 

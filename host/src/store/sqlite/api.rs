@@ -61,14 +61,22 @@ impl Store for SqliteStore {
             .await
     }
 
-    async fn apply(&self, change: &Change, holder: &Holder) -> Result<(), StoreError> {
-        let doing = format!(
-            "storing a change of the deployment {}",
-            change.deployment.id
-        );
-        let transition = Transition::new(change, holder).map_err(self.failed(&doing))?;
+    async fn apply(&self, changes: &[Change], holder: &Holder) -> Result<(), StoreError> {
+        let Some(first) = changes.first() else {
+            return Ok(());
+        };
+        let doing = format!("storing a change of the deployment {}", first.deployment.id);
+        let transitions = changes
+            .iter()
+            .map(|change| Transition::new(change, holder))
+            .collect::<Result<Vec<_>, _>>()
+            .map_err(self.failed(&doing))?;
         self.writer
-            .write(doing, move |c| changes::apply(c, &transition))
+            .write(doing, move |c| {
+                transitions
+                    .iter()
+                    .try_for_each(|one| changes::apply(c, one))
+            })
             .await
     }
 

@@ -208,7 +208,10 @@ async fn a_file_of_each_earlier_version_becomes_one_of_this_with_all_that_it_had
             owner: store.owner().to_owned(),
             until: Timestamp(u64::MAX),
         };
-        store.apply(&change, &holder).await.unwrap();
+        store
+            .apply(std::slice::from_ref(&change), &holder)
+            .await
+            .unwrap();
         let cancelling = store.cancelling().await.unwrap();
         assert_eq!(cancelling, std::slice::from_ref(&waits.id));
         // And with its logs, its events and what it has pinned.

@@ -43,7 +43,7 @@ async fn of_two_stores_that_change_the_same_deployment_one_wins_each_version() {
                 owner: store.owner().to_owned(),
                 until: Timestamp(0),
             };
-            match store.apply(&change, &holder).await {
+            match store.apply(std::slice::from_ref(&change), &holder).await {
                 Ok(()) => wins += 1,
                 Err(StoreError::Conflict) => {}
                 Err(error) => panic!("{error}"),
@@ -68,7 +68,9 @@ async fn a_lease_of_a_store_that_is_gone_has_lapsed_at_once() {
         owner: one.owner().to_owned(),
         until: Timestamp(1_000),
     };
-    one.apply(&change, &holder).await.unwrap();
+    one.apply(std::slice::from_ref(&change), &holder)
+        .await
+        .unwrap();
     let lease: Lease = two.leases(&"d".into()).await.unwrap().remove(0);
     let now = Timestamp(10);
     assert!(!two.has_lapsed(&lease, now).await.unwrap());
@@ -98,7 +100,9 @@ async fn a_lease_of_a_clock_that_was_ahead_is_shortened_by_whoever_renews_its_ow
         owner: one.owner().to_owned(),
         until: Timestamp(3_600_000),
     };
-    one.apply(&change, &holder).await.unwrap();
+    one.apply(std::slice::from_ref(&change), &holder)
+        .await
+        .unwrap();
     let until = async || two.leases(&"d".into()).await.unwrap()[0].until;
     // The clocks of two processes may be a little apart.
     let nearly = Timestamp(3_590_000);
