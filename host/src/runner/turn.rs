@@ -8,8 +8,8 @@ use tokio::sync::watch;
 use crate::lifecycle::{self, Event, TurnEnd};
 use crate::logs::LogWriter;
 use crate::model::{
-    Attempt, Call, Cancel, Deployment, Outcome, OutcomeStatus, PluginError, Severity, Stage,
-    StageId, StageRequest, StageStatus, Timestamp,
+    Attempt, Call, Cancel, Deployment, DeploymentStatus, Outcome, OutcomeStatus, PluginError,
+    Severity, Stage, StageId, StageRequest, StageStatus, Timestamp,
 };
 use crate::store::{Fence, Leased, LogKey, StoreError};
 
@@ -321,6 +321,11 @@ impl Runner {
         mut deployment: Deployment,
     ) -> Result<(Deployment, Option<Timestamp>), RunError> {
         let mut next = None;
+        let planned = deployment.status == DeploymentStatus::Planning;
+        let mut stages = deployment.stages.iter();
+        if !planned && !stages.any(|stage| stage.status == StageStatus::Running) {
+            return Ok((deployment, None));
+        }
         for lease in self.store.leases(&deployment.id).await? {
             // What this host holds it is at work on.
             let held = lease.owner == self.store.owner();

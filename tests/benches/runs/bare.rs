@@ -121,6 +121,32 @@ pub(crate) fn write(file: &Path, written: &Written) -> Duration {
     start.elapsed()
 }
 
+/// How long SQLite takes, at the median of some times, for so many commits of a row
+/// one after the other.
+pub(crate) fn commits(file: &Path, times: usize, commits: usize) -> Duration {
+    let database = Connection::open(file).expect("a database");
+    database
+        .execute_batch(
+            "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
+             CREATE TABLE rows (id INTEGER PRIMARY KEY, row TEXT NOT NULL);",
+        )
+        .expect("a table");
+    let row = "x".repeat(1000);
+    let mut samples: Vec<Duration> = (0..times)
+        .map(|_| {
+            let start = Instant::now();
+            for _ in 0..commits {
+                let mut insert = database
+                    .prepare_cached("INSERT INTO rows (row) VALUES (?1)")
+                    .expect("a statement");
+                insert.execute([&row]).expect("a row");
+            }
+            start.elapsed()
+        })
+        .collect();
+    super::percentile(&mut samples, 0.5)
+}
+
 impl Row {
     /// The rows of one of its changes.
     fn write(&self, database: &Connection, change: usize) -> rusqlite::Result<()> {

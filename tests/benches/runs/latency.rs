@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use futures_util::StreamExt;
+use futures_util::{StreamExt, TryStreamExt};
 use serde_json::json;
 use stagewright::definition::{Built, BuiltStage};
 use stagewright::model::{CommandKind, EventKind, StageStatus};
@@ -12,9 +12,14 @@ use stagewright::{Cancel, Host, Request};
 use stagewright_tests::component_path;
 
 use super::plugin::Bench;
-use super::{percentile, verdict, world};
+use super::{bare, percentile, verdict, world};
 
 const STARTS: usize = 300;
+
+/// What has to be durable before the first stage begins: the deployment, that it is
+/// planned, what was said of the plan, the plan.
+const COMMITS: usize = 4;
+
 const APPROVALS: usize = 500;
 const CANCELS: usize = 1_000;
 
@@ -40,14 +45,19 @@ pub(crate) async fn start() {
     for number in 0..STARTS {
         let request = world::request(&format!("app-{number}"), &["NOOP"]);
         let start = Instant::now();
-        host.submit(&request).await.expect("it is stored");
+        let (deployment, _) = host.submit(&request).await.expect("it is stored");
         let first = begun.recv().await.expect("it begins");
         samples.push(first.at - start);
+        // The next one finds the host idle.
+        let ended: Result<Vec<_>, _> = host.events(Some(deployment.id), 0).try_collect().await;
+        ended.expect("events");
     }
     host.shut_down();
     let median = percentile(&mut samples, 0.5);
     let most = Duration::from_millis(5);
     println!("trigger to first stage running, median of {STARTS}");
+    let alone = bare::commits(&directory.path().join("bare.db"), STARTS, COMMITS);
+    println!("  {COMMITS} commits alone {alone:>10.1?}");
     println!(
         "  the host        {median:>10.1?}   at most {most:?}: {}",
         verdict(median <= most)
