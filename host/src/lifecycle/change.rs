@@ -5,7 +5,7 @@ use crate::model::{
     StageStatus, Timestamp,
 };
 
-use super::{Next, next};
+use super::{Next, next_of_settled};
 
 /// A decided transition of a deployment.
 #[derive(Clone, Debug)]
@@ -38,7 +38,13 @@ pub enum Leased {
 }
 
 impl Change {
-    /// The transition from one state of a deployment to another.
+    /// What there is to do next, at the time when the change was decided.
+    pub fn next(&self) -> Next {
+        next_of_settled(&self.deployment, self.at)
+    }
+
+    /// The transition from one state of a deployment to another, of which every
+    /// consequence is drawn.
     pub(super) fn between(old: &Deployment, mut new: Deployment, at: Timestamp) -> Self {
         new.version = old.version + 1;
         let mut stages = Vec::new();
@@ -100,7 +106,7 @@ impl Change {
         {
             released.push(Leased::Plan);
         }
-        let due = match next(&new, at) {
+        let due = match next_of_settled(&new, at) {
             // Who takes the lease on the plan is at work on it.
             Next::Plan if taken.contains(&Leased::Plan) => None,
             Next::Plan | Next::Begin(_) | Next::Tick => Some(Timestamp(0)),

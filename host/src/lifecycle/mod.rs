@@ -166,16 +166,24 @@ pub fn next(deployment: &Deployment, now: Timestamp) -> Next {
     if deployment.status.is_final() {
         return Next::Done;
     }
-    if matches!(
-        deployment.status,
-        DeploymentStatus::Queued | DeploymentStatus::Planning
-    ) {
+    if is_to_be_planned(deployment) {
         return Next::Plan;
     }
     let mut settled = deployment.clone();
     settle::settle(&mut settled, now);
     if settled != *deployment {
         return Next::Tick;
+    }
+    next_of_settled(deployment, now)
+}
+
+/// The same for a deployment of which every consequence is drawn at this time.
+fn next_of_settled(deployment: &Deployment, now: Timestamp) -> Next {
+    if deployment.status.is_final() {
+        return Next::Done;
+    }
+    if is_to_be_planned(deployment) {
+        return Next::Plan;
     }
     let ready: Vec<StageId> = settle::ready(deployment, now)
         .map(|stage| stage.id.clone())
@@ -190,6 +198,13 @@ pub fn next(deployment: &Deployment, now: Timestamp) -> Next {
         Some(time) => Next::At(time),
         None => Next::Busy,
     }
+}
+
+fn is_to_be_planned(deployment: &Deployment) -> bool {
+    matches!(
+        deployment.status,
+        DeploymentStatus::Queued | DeploymentStatus::Planning
+    )
 }
 
 fn fail_plan(deployment: &mut Deployment, reason: String, now: Timestamp) {

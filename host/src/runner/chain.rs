@@ -53,7 +53,7 @@ impl Runner {
         let Ok(first) = lifecycle::apply(known, event, at) else {
             return Ok(None);
         };
-        let Next::Begin(ready) = lifecycle::next(&first.deployment, at) else {
+        let Next::Begin(ready) = first.next() else {
             return Ok(None);
         };
         let [stage] = ready.as_slice() else {

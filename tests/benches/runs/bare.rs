@@ -6,9 +6,10 @@ use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, params};
 
-/// Changes of a deployment of three stages: it is stored, its planning begins, it
-/// is planned, and each stage begins and ends.
-pub(crate) const CHANGES: usize = 9;
+/// Commits that a deployment of three stages has a part in: it is stored, its
+/// planning begins, what was said of it is stored, it is planned and the first stage
+/// begins, that ends and the next begins, twice, and the last ends.
+pub(crate) const CHANGES: usize = 7;
 
 /// What the host wrote.
 #[derive(Debug)]
@@ -30,6 +31,8 @@ struct Row {
     /// Ids and bodies.
     stages: Vec<(String, String)>,
     events: Vec<(i64, String)>,
+    /// What was said of its plan.
+    log: Vec<u8>,
     /// What the application last deployed with success.
     revision: String,
 }
@@ -48,8 +51,9 @@ pub(crate) fn written(file: &Path, commits: u64) -> Written {
     );
     let mut statement = database
         .prepare(
-            "SELECT number, id, application, created_at, head, revision
-             FROM deployments JOIN last_success USING (application) ORDER BY number",
+            "SELECT d.number, id, application, created_at, head, revision, chunk
+             FROM deployments d JOIN last_success USING (application)
+                 JOIN logs ON logs.deployment = d.number ORDER BY d.number",
         )
         .expect("a query");
     let rows = statement.query_map([], |row| {
@@ -62,6 +66,7 @@ pub(crate) fn written(file: &Path, commits: u64) -> Written {
             stages: pairs(&database, "id, body FROM stages", "place", row.get(0)?)?,
             events: pairs(&database, "at, kind FROM events", "number", row.get(0)?)?,
             revision: row.get(5)?,
+            log: row.get(6)?,
         })
     });
     let deployments: Vec<Row> = rows
@@ -153,7 +158,14 @@ impl Row {
         let run = |sql: &str, values: &[&dyn rusqlite::ToSql]| {
             database.prepare_cached(sql)?.execute(values).map(drop)
         };
-        let status = ["queued", "planning", "planned", "running"][change.min(3)];
+        if change == 2 {
+            return run(
+                "INSERT INTO logs (deployment, stage, first, lines, attempt, chunk)
+                 VALUES (?1, '', 0, 1, 0, ?2)",
+                params![self.number, self.log],
+            );
+        }
+        let status = ["queued", "planning", "", "running"][change.min(3)];
         let last = change + 1 == CHANGES;
         if change == 0 {
             run(
@@ -177,43 +189,51 @@ impl Row {
                     if last { "succeeded" } else { status },
                     !last,
                     count(change),
-                    // Due when there is something to begin.
-                    (change % 2 == 0 && !last).then_some(0),
+                    None::<i64>,
                     count(self.stages.len()),
                     self.head
                 ],
             )?;
         }
         // The planning, and each stage, has a lease while it goes on.
-        if change > 0 {
-            let leased = match change {
-                1 | 2 => "",
-                _ => self.stages[(change - 3) / 2].0.as_str(),
-            };
-            if change % 2 == 1 {
-                run(
-                    "INSERT INTO leases (deployment, stage, owner, until)
-                     VALUES (?1, ?2, 'owner', 1)",
-                    params![self.number, leased],
-                )?;
-            } else {
-                run(
-                    "DELETE FROM leases WHERE deployment = ?1 AND stage = ?2",
-                    params![self.number, leased],
-                )?;
-            }
+        let stage = |place: usize| self.stages[place].0.as_str();
+        let (begins, ends) = match change {
+            0 => (None, None),
+            1 => (Some(""), None),
+            3 => (Some(stage(0)), Some("")),
+            6 => (None, Some(stage(2))),
+            _ => (Some(stage(change - 3)), Some(stage(change - 4))),
+        };
+        if let Some(leased) = ends {
+            run(
+                "DELETE FROM leases WHERE deployment = ?1 AND stage = ?2",
+                params![self.number, leased],
+            )?;
         }
-        for (place, (id, body)) in self.stages.iter().enumerate() {
-            if change == 2 || (change > 2 && (change - 3) / 2 == place) {
-                run(
-                    "INSERT INTO stages (deployment, place, id, status, final, attempt, turn,
-                         note, body)
-                     VALUES (?1, ?2, ?3, ?4, 0, 1, 1, '', ?5)
-                     ON CONFLICT (deployment, place)
-                         DO UPDATE SET status = excluded.status, body = excluded.body",
-                    params![self.number, count(place), id, status, body],
-                )?;
-            }
+        if let Some(leased) = begins {
+            run(
+                "INSERT INTO leases (deployment, stage, owner, until) VALUES (?1, ?2, 'owner', 1)",
+                params![self.number, leased],
+            )?;
+        }
+        // The plan's stages are stored, then each as it begins and as it ends.
+        let stored: &[usize] = match change {
+            0 | 1 => &[],
+            3 => &[0, 1, 2, 0],
+            4 => &[0, 1],
+            5 => &[1, 2],
+            _ => &[2],
+        };
+        for &place in stored {
+            let (id, body) = &self.stages[place];
+            run(
+                "INSERT INTO stages (deployment, place, id, status, final, attempt, turn,
+                     note, body)
+                 VALUES (?1, ?2, ?3, ?4, 0, 1, 1, '', ?5)
+                 ON CONFLICT (deployment, place)
+                     DO UPDATE SET status = excluded.status, body = excluded.body",
+                params![self.number, count(place), id, status, body],
+            )?;
         }
         if last {
             run(

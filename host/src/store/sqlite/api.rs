@@ -66,17 +66,9 @@ impl Store for SqliteStore {
             return Ok(());
         };
         let doing = format!("storing a change of the deployment {}", first.deployment.id);
-        let transitions = changes
-            .iter()
-            .map(|change| Transition::new(change, holder))
-            .collect::<Result<Vec<_>, _>>()
-            .map_err(self.failed(&doing))?;
+        let transitions = Transition::all(changes, holder).map_err(self.failed(&doing))?;
         self.writer
-            .write(doing, move |c| {
-                transitions
-                    .iter()
-                    .try_for_each(|one| changes::apply(c, one))
-            })
+            .write(doing, move |c| changes::apply(c, &transitions))
             .await
     }
 

@@ -55,41 +55,17 @@ pub(super) struct Transition {
 impl Rows {
     /// With all of its stages.
     pub(super) fn whole(deployment: &Deployment) -> Result<Self, Fault> {
-        Self::new(deployment, 0..deployment.stages.len())
+        let mut rows = Self::new(deployment, 0..deployment.stages.len())?;
+        rows.head = head(deployment)?;
+        Ok(rows)
     }
 
+    /// Without its own row's text.
     fn new(
         deployment: &Deployment,
         places: impl IntoIterator<Item = usize>,
     ) -> Result<Self, Fault> {
         let d = deployment;
-        let head = Deployment {
-            id: d.id.clone(),
-            application: d.application.clone(),
-            trigger: d.trigger.clone(),
-            target: d.target.clone(),
-            running: d.running.clone(),
-            status: d.status,
-            reason: d.reason.clone(),
-            ending: d.ending,
-            strategy: d.strategy,
-            summary: d.summary.clone(),
-            versions: d.versions.clone(),
-            plugins: d.plugins.clone(),
-            stages: Vec::new(),
-            auto_rollback: d.auto_rollback,
-            timeout: d.timeout,
-            cancel: d.cancel.clone(),
-            rollback: d.rollback.clone(),
-            active: d.active,
-            active_since: d.active_since,
-            plan_attempt: d.plan_attempt,
-            plan_started_at: d.plan_started_at,
-            created_at: d.created_at,
-            started_at: d.started_at,
-            ended_at: d.ended_at,
-            version: d.version,
-        };
         let succeeded = d.status == DeploymentStatus::Succeeded;
         let rollback = d.rollback.as_ref();
         let cancelled = d.cancel.is_some() || rollback.is_some_and(|r| r.cancel.is_some());
@@ -104,7 +80,7 @@ impl Rows {
             version: from_count(d.version),
             stages: d.stages.len(),
             pins: components::pins(d),
-            head: json(&head)?,
+            head: String::new(),
             succeeded: succeeded.then(|| json(&d.target)).transpose()?,
             changed: places
                 .into_iter()
@@ -175,7 +151,23 @@ impl StageRow {
 }
 
 impl Transition {
-    pub(super) fn new(change: &Change, holder: &Holder) -> Result<Self, Fault> {
+    /// Changes of one deployment that follow each other.
+    pub(super) fn all(changes: &[Change], holder: &Holder) -> Result<Vec<Self>, Fault> {
+        let mut all: Vec<Self> = changes
+            .iter()
+            .map(|change| Self::new(change, holder))
+            .collect::<Result<_, _>>()?;
+        if let (Some(last), Some(change)) = (all.last_mut(), changes.last()) {
+            last.rows.head = head(&change.deployment)?;
+        }
+        Ok(all)
+    }
+
+    fn precedes(&self, other: &Self) -> bool {
+        self.rows.id == other.rows.id && self.rows.version + 1 == other.rows.version
+    }
+
+    fn new(change: &Change, holder: &Holder) -> Result<Self, Fault> {
         Ok(Self {
             rows: Rows::new(&change.deployment, change.stages.iter().copied())?,
             events: change.events.iter().map(json).collect::<Result<_, _>>()?,
@@ -187,6 +179,37 @@ impl Transition {
             at: from_time(change.at),
         })
     }
+}
+
+/// The text of a deployment's own row: all but its stages, which have theirs.
+fn head(d: &Deployment) -> Result<String, Fault> {
+    json(&Deployment {
+        id: d.id.clone(),
+        application: d.application.clone(),
+        trigger: d.trigger.clone(),
+        target: d.target.clone(),
+        running: d.running.clone(),
+        status: d.status,
+        reason: d.reason.clone(),
+        ending: d.ending,
+        strategy: d.strategy,
+        summary: d.summary.clone(),
+        versions: d.versions.clone(),
+        plugins: d.plugins.clone(),
+        stages: Vec::new(),
+        auto_rollback: d.auto_rollback,
+        timeout: d.timeout,
+        cancel: d.cancel.clone(),
+        rollback: d.rollback.clone(),
+        active: d.active,
+        active_since: d.active_since,
+        plan_attempt: d.plan_attempt,
+        plan_started_at: d.plan_started_at,
+        created_at: d.created_at,
+        started_at: d.started_at,
+        ended_at: d.ended_at,
+        version: d.version,
+    })
 }
 
 fn json<T: serde::Serialize>(value: &T) -> Result<String, Fault> {
@@ -231,27 +254,37 @@ pub(super) fn create(connection: &Connection, rows: &Rows, event: &EventKind) ->
     events::append(connection, number, rows.created_at, &json(event)?)
 }
 
-/// Makes a transition, if nobody has made another one since it was decided.
-pub(super) fn apply(connection: &Connection, transition: &Transition) -> Result<(), Fault> {
-    let rows = &transition.rows;
+/// Makes transitions of a deployment that follow each other, if nobody has made
+/// another one since the first was decided. The deployment's own row is written
+/// once, as the last of them leaves it.
+pub(super) fn apply(connection: &Connection, transitions: &[Transition]) -> Result<(), Fault> {
+    let (Some(first), Some(last)) = (transitions.first(), transitions.last()) else {
+        return Ok(());
+    };
+    let follow = transitions.windows(2).all(|two| two[0].precedes(&two[1]));
     let stored = connection
         .prepare_cached(
             "SELECT number, stages, pins FROM deployments WHERE id = ?1 AND version = ?2 - 1",
         )?
-        .query_row((&rows.id, rows.version), |row| {
+        .query_row((&first.rows.id, first.rows.version), |row| {
             Ok((row.get(0)?, row.get(1)?, row.get(2)?))
         })
         .optional()?;
-    let Some((number, stages, pins)): Option<(i64, i64, String)> = stored else {
+    let Some((number, stages, pins)): Option<(i64, i64, String)> = stored.filter(|_| follow) else {
         return Err(Fault::Conflict);
     };
     let stages = usize::try_from(stages).unwrap_or_default();
-    let named = |place| rows.changed.iter().any(|stage| stage.place == place);
-    if let Some(place) = (stages..rows.stages).find(|place| !named(*place)) {
-        return Err(Fault::Other(format!(
-            "the change has a new stage {place} that it does not name"
-        )));
+    let mut before = stages;
+    for Transition { rows, .. } in transitions {
+        let named = |place| rows.changed.iter().any(|stage| stage.place == place);
+        if let Some(place) = (before..rows.stages).find(|place| !named(*place)) {
+            return Err(Fault::Other(format!(
+                "the change has a new stage {place} that it does not name"
+            )));
+        }
+        before = rows.stages;
     }
+    let rows = &last.rows;
     connection
         .prepare_cached(
             "UPDATE deployments SET status = ?2, unfinished = ?3, version = ?4, due_at = ?5,
@@ -263,24 +296,29 @@ pub(super) fn apply(connection: &Connection, transition: &Transition) -> Result<
             rows.status,
             rows.unfinished,
             rows.version,
-            transition.due,
+            last.due,
             from_limit(rows.stages),
             rows.pins,
             rows.head,
             rows.cancelling,
         ])?;
-    if rows.stages < stages {
-        connection
-            .prepare_cached("DELETE FROM stages WHERE deployment = ?1 AND place >= ?2")?
-            .execute((number, from_limit(rows.stages)))?;
+    let mut before = stages;
+    for transition in transitions {
+        let rows = &transition.rows;
+        if rows.stages < before {
+            connection
+                .prepare_cached("DELETE FROM stages WHERE deployment = ?1 AND place >= ?2")?
+                .execute((number, from_limit(rows.stages)))?;
+        }
+        before = rows.stages;
+        rows.write_stages(connection, number)?;
+        rows.write_success(connection)?;
+        write_leases(connection, number, transition)?;
+        for event in &transition.events {
+            events::append(connection, number, transition.at, event)?;
+        }
     }
-    rows.write_stages(connection, number)?;
-    rows.write_success(connection)?;
     components::pin(connection, number, &pins, &rows.pins, rows.unfinished)?;
-    write_leases(connection, number, transition)?;
-    for event in &transition.events {
-        events::append(connection, number, transition.at, event)?;
-    }
     if !rows.unfinished {
         let next = work::first_unfinished(connection, &rows.application, i64::MAX)?;
         if let Some(next) = next {
