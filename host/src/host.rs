@@ -484,8 +484,14 @@ impl Host {
     /// The deployment whose id begins with a text.
     ///
     /// # Errors
-    /// When there is none, or more than one.
+    /// When there is none, or more than one, or the text is empty: that is an id
+    /// that somebody forgot.
     pub async fn deployment(&self, id: &str) -> Result<Deployment, Error> {
+        if id.is_empty() {
+            return Err(Error::Input(
+                "the id of the deployment is empty; see `stagewright deployments`".to_owned(),
+            ));
+        }
         let found = self.inner.store.find(id, 10).await?;
         let exact = found.iter().find(|found| found.as_str() == id);
         let id = match (exact, found.as_slice()) {

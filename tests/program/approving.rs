@@ -219,6 +219,11 @@ fn an_approval_that_no_host_was_there_to_see_counts_when_one_comes() {
     let (run, id) = follow(&project);
     run.kill();
     approve(&project, &id, "ann").exits(0);
+    project
+        .run(&["show", &id])
+        .exits(0)
+        .says("1 WAIT_APPROVAL waits for a host: ")
+        .says("or 1 more person to approve it: ");
     // One is not enough: it looks at it, and waits on.
     project.run(&["work", "--until-idle"]).exits(5);
     assert_eq!(course(&project.show(&id)), ["WAIT_APPROVAL suspended"]);

@@ -239,6 +239,13 @@ fn what_is_at_its_end_or_unknown_can_not_be_cancelled() {
         .run(&["cancel", "nonesuch", "--by", "ann"])
         .exits(2)
         .complains("there is no deployment nonesuch");
+    // Such as a variable that nobody has set.
+    for command in ["cancel", "show", "logs"] {
+        project
+            .run(&[command, ""])
+            .exits(2)
+            .complains("the id of the deployment is empty");
+    }
 }
 
 #[test]

@@ -4,8 +4,9 @@ use std::fs;
 use std::process::Command;
 
 use serde_json::Value;
-use stagewright_tests::Project;
+use stagewright_tests::{Gate, Project};
 
+use crate::leaving::gated;
 use crate::{course, id};
 
 #[test]
@@ -31,6 +32,31 @@ fn a_copy_made_while_a_deployment_runs_is_a_state_from_which_it_goes_on() {
     work.terminate();
     work.end().exits(0);
     assert_eq!(course(&project.newest()), ["WAIT succeeded"]);
+}
+
+#[test]
+fn a_copy_made_while_a_stage_runs_goes_on_at_once_since_its_host_has_no_part_in_it() {
+    let mut gate = Gate::new();
+    let project = gated(&gate, "");
+    let mut run = project.start(&["run", "app.yaml"]);
+    run.line_with("| begun");
+    project.run(&["backup", "copy"]).exits(0);
+    gate.open();
+    run.end().exits(0);
+    let config = fs::read_to_string(project.path("stagewright.yaml")).expect("a file");
+    project.write(
+        "stagewright.yaml",
+        format!("stateFile: copy/state.db\n{config}"),
+    );
+    project
+        .run(&["show", id(&project.newest())])
+        .exits(0)
+        .says("waits for another host, as its own is gone");
+    gate.open();
+    project.run(&["work", "--until-idle"]).exits(0);
+    let done = project.newest();
+    assert_eq!(done["stages"][0]["attempt"]["number"], 2);
+    assert_eq!(done["status"], "succeeded");
 }
 
 #[test]

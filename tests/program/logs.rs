@@ -8,7 +8,7 @@ fn scripts(project: &Project) -> String {
     project.grant_shell().pipeline(
         "- { name: SCRIPT_RUN, with: { run: echo one } }\n\
          - { name: WAIT, with: { duration: 10ms } }\n\
-         - { name: SCRIPT_RUN, with: { run: echo three } }\n",
+         - { id: last, name: SCRIPT_RUN, with: { run: echo three } }\n",
     );
     project.run(&["run", "app.yaml"]).exits(0);
     id(&project.newest()).to_owned()
@@ -23,6 +23,7 @@ fn a_log_is_named_by_place_name_or_id_and_a_name_that_is_two_is_refused_with_the
     assert!(project.log(&id, "WAIT")[0].contains("for 10ms"));
     let stage = project.show(&id)["stages"][2]["id"].clone();
     assert_eq!(project.log(&id, stage.as_str().expect("an id"))[0], "three");
+    assert_eq!(project.log(&id, "last")[0], "three", "its id in the file");
     let plan = project.log(&id, "plan");
     assert_eq!(plan.len(), 1, "{plan:?}");
     assert!(plan[0].starts_with("pipeline, since this is the first deployment"));

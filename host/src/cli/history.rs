@@ -333,13 +333,17 @@ async fn print(
     Ok(())
 }
 
-/// The log that a text means: `plan`, or a stage's place, name or id.
+/// The log that a text means: `plan`, or a stage's place, name or id, be that the
+/// one of its file or the host's.
 pub(super) fn find(deployment: &Deployment, wanted: &str) -> Result<Option<StageId>, Error> {
     if wanted == "plan" {
         return Ok(None);
     }
     let stages = &deployment.stages;
-    let by_id = stages.iter().find(|stage| stage.id.as_str() == wanted);
+    let by_id = stages.iter().find(|stage| {
+        let in_file = stage.key.as_deref() == Some(wanted) && !stage.rollback;
+        stage.id.as_str() == wanted || in_file
+    });
     let by_place = || {
         let mut stages = stages.iter();
         stages.find(|stage| deployment.place(stage) == wanted)
@@ -350,6 +354,10 @@ pub(super) fn find(deployment: &Deployment, wanted: &str) -> Result<Option<Stage
     let named: Vec<&Stage> = stages.iter().filter(|stage| stage.name == wanted).collect();
     match named.as_slice() {
         [stage] => Ok(Some(stage.id.clone())),
+        [] if stages.is_empty() => Err(Error::Input(format!(
+            "deployment {} is {} and has no stages yet: `plan` is its only log",
+            deployment.id, deployment.status
+        ))),
         [] => {
             let names: Vec<String> = stages
                 .iter()

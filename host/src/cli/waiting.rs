@@ -124,7 +124,10 @@ impl Told<'_> {
         if self.orphaned {
             format!("another host, as its own is gone: `{command} work`")
         } else {
-            format!("a host: `{command} work`, if none is at work")
+            format!(
+                "a host: `{command} work`, if none is at work; one that is has all of its \
+                 `limits.concurrentStages` taken"
+            )
         }
     }
 

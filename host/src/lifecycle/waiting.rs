@@ -133,7 +133,12 @@ impl Look<'_> {
             return vec![WaitsFor::Overdue];
         }
         if self.ready.contains(&&stage.id) {
-            return vec![WaitsFor::Host];
+            // A host has to see what people did; that may not be all it needs.
+            let people = lacks(stage, CommandKind::Approve);
+            let given = u32::try_from(people.given.len()).unwrap_or(u32::MAX);
+            let is_short = stage.operation == Operation::Approve && given < stage.min_operators;
+            let more = (given > 0 && is_short).then_some(WaitsFor::People(people));
+            return [WaitsFor::Host].into_iter().chain(more).collect();
         }
         match stage.status {
             StageStatus::Running if super::is_cancelled(self.deployment, stage).is_some() => {
@@ -159,7 +164,7 @@ impl Look<'_> {
             return over.or(stage.turn_started_at).unwrap_or(created);
         }
         match (stage.status, &stage.wait) {
-            (StageStatus::Suspended, Some(wait)) if what == [WaitsFor::Host] => {
+            (StageStatus::Suspended, Some(wait)) if what.first() == Some(&WaitsFor::Host) => {
                 let woken = [wait.until, woken_at(stage)].into_iter().flatten().min();
                 woken.unwrap_or(wait.since)
             }

@@ -192,6 +192,14 @@ fn check_needs(sink: &Sink<'_>, stages: &[StageSpec]) {
     let mut by_id: HashMap<&str, usize> = HashMap::new();
     for (index, stage) in stages.iter().enumerate() {
         let Some(id) = &stage.id else { continue };
+        if id.value.trim().is_empty() {
+            sink.error(
+                id.span,
+                format!("the id of {} is empty", called(stage)),
+                "give it a name, or leave `id` out",
+            );
+            continue;
+        }
         if let Some(first) = by_id.get(id.value.as_str()) {
             sink.error(
                 id.span,
@@ -219,7 +227,15 @@ fn check_needs(sink: &Sink<'_>, stages: &[StageSpec]) {
             continue;
         };
         let mut own = Vec::new();
-        for need in needs {
+        for (place, need) in needs.iter().enumerate() {
+            if needs[..place].iter().any(|other| other.value == need.value) {
+                sink.error(
+                    need.span,
+                    format!("{} needs `{}` twice", called(stage), need.value),
+                    "take one of the two out",
+                );
+                continue;
+            }
             match by_id.get(need.value.as_str()) {
                 Some(target) => own.push((*target, need.span)),
                 None => sink.error(

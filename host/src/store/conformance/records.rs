@@ -385,10 +385,15 @@ pub(in crate::store) async fn old_deployments_and_logs_are_removed_and_nothing_t
     ] {
         let new = deployment(id, application);
         store.create(&new).await.unwrap();
-        store
-            .log_append(&key(id), std::slice::from_ref(&line), None)
-            .await
-            .unwrap();
+        // In several pieces, as logs grow.
+        for number in 0..3 {
+            let line = LogLine {
+                number,
+                ..line.clone()
+            };
+            let added = store.log_append(&key(id), &[line], None).await;
+            added.unwrap();
+        }
         let owner = StateOwner::Deployment(id.into(), "p".into());
         let value = [("key".to_owned(), b"value".to_vec())];
         store.state_put(&owner, &value, None).await.unwrap();

@@ -6,6 +6,9 @@ use std::path::{Path, PathBuf};
 use rusqlite::{Connection, OpenFlags};
 
 use super::fault::Fault;
+use super::hosts::Hosts;
+use super::open::files_directory;
+use super::work;
 
 /// Copies the database of a connection to a new file, which is whole and durable
 /// when it gets its name.
@@ -26,6 +29,7 @@ pub(super) fn copy(connection: &Connection, to: &Path) -> Result<(), Fault> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let source = Connection::open_with_flags(from, flags)?;
     source.execute("VACUUM INTO ?1", [unfinished.to_string_lossy()])?;
+    let_go(&unfinished, to)?;
     File::open(&unfinished)
         .and_then(|file| file.sync_all())
         .map_err(failed)?;
@@ -36,6 +40,18 @@ pub(super) fn copy(connection: &Connection, to: &Path) -> Result<(), Fault> {
     File::open(directory)
         .and_then(|directory| directory.sync_all())
         .map_err(failed)
+}
+
+/// Lets whoever opens the copy see that the hosts whose leases are in it have no
+/// part in it: their locks are there, and nobody holds them.
+fn let_go(copied: &Path, to: &Path) -> Result<(), Fault> {
+    let hosts = files_directory(to).join("hosts");
+    let failed = |error: std::io::Error| Fault::Other(format!("{}: {error}", hosts.display()));
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    for owner in work::owners(&Connection::open_with_flags(copied, flags)?)? {
+        Hosts::leave(&hosts, &owner).map_err(failed)?;
+    }
+    Ok(())
 }
 
 fn unfinished(to: &Path) -> PathBuf {

@@ -60,6 +60,15 @@ impl Hosts {
         })
     }
 
+    /// Makes the lock of an owner in a directory, held by nobody: there it is gone.
+    pub(super) fn leave(directory: &Path, owner: &str) -> io::Result<()> {
+        if is_a_file_name(owner) {
+            fs::create_dir_all(directory)?;
+            File::create(path(directory, owner))?;
+        }
+        Ok(())
+    }
+
     /// The name that this host's leases bear.
     pub(super) fn owner(&self) -> &str {
         &self.owner

@@ -18,10 +18,10 @@ const OLD: &str = "
 
 /// Of those, the ones that still have a log.
 const LOGGED: &str = "
-    SELECT number FROM (
+    SELECT old.number FROM (
         SELECT number FROM deployments WHERE NOT unfinished AND application = ?1
-        ORDER BY number DESC LIMIT -1 OFFSET ?3)
-    WHERE EXISTS (SELECT 1 FROM logs WHERE logs.deployment = number) LIMIT ?2";
+        ORDER BY number DESC LIMIT -1 OFFSET ?3) AS old
+    WHERE EXISTS (SELECT 1 FROM logs WHERE logs.deployment = old.number) LIMIT ?2";
 
 /// Removes what is beyond the newest of an application's finished deployments.
 pub(super) fn prune(

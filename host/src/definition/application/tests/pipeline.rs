@@ -112,6 +112,14 @@ fn duplicate_ids_dangling_and_circular_needs_are_errors_that_name_both_ends() {
         ],
     );
     has(
+        &refused(&needs(&[("''", "")])),
+        &["app.yaml:7:14: error: the id of stage", "is empty"],
+    );
+    has(
+        &refused(&needs(&[("a", ""), ("b", ", needs: [a, a]")])),
+        &["stage `b` (WAIT) on line 8 needs `a` twice"],
+    );
+    has(
         &refused(&needs(&[("first", ""), ("b", ", needs: [frist]")])),
         &[
             "stage `b` (WAIT) on line 8 needs `frist`, but no stage has this id",
