@@ -99,7 +99,11 @@ impl Told<'_> {
                     "its planning, which is under way{which}: `{command} logs {id} plan --follow`"
                 )
             }
-            WaitsFor::Host => self.host(),
+            WaitsFor::Host if self.orphaned => self.host(),
+            WaitsFor::Host => format!(
+                "{}; one that is runs at most `limits.concurrentStages` at once",
+                self.host()
+            ),
             WaitsFor::Overdue => {
                 format!("{}; it ends then, since it is over its time", self.host())
             }
@@ -124,10 +128,7 @@ impl Told<'_> {
         if self.orphaned {
             format!("another host, as its own is gone: `{command} work`")
         } else {
-            format!(
-                "a host: `{command} work`, if none is at work; one that is has all of its \
-                 `limits.concurrentStages` taken"
-            )
+            format!("a host: `{command} work`, if none is at work")
         }
     }
 
