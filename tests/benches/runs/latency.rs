@@ -31,10 +31,10 @@ const GRACE: Duration = Duration::from_millis(200);
 pub(crate) async fn start() {
     let directory = world::directory();
     let (plugin, mut begun) = Bench::new();
-    let config = world::config(&directory);
+    let config = world::config(directory.path());
     let host = world::host(
-        &directory,
-        world::store(&directory),
+        directory.path(),
+        world::store(directory.path()),
         Arc::new(plugin),
         config,
     )
@@ -68,16 +68,22 @@ pub(crate) async fn start() {
 pub(crate) async fn approval() {
     let directory = world::directory();
     let (plugin, mut begun) = Bench::new();
-    let config = world::config(&directory);
+    let config = world::config(directory.path());
     let host = world::host(
-        &directory,
-        world::store(&directory),
+        directory.path(),
+        world::store(directory.path()),
         Arc::new(plugin),
         config.clone(),
     )
     .await;
     let (idle, _) = Bench::new();
-    let other = world::host(&directory, world::store(&directory), Arc::new(idle), config).await;
+    let other = world::host(
+        directory.path(),
+        world::store(directory.path()),
+        Arc::new(idle),
+        config,
+    )
+    .await;
     let working = host.clone();
     tokio::spawn(async move { working.work(false).await });
     let mut samples = Vec::new();
@@ -111,7 +117,7 @@ pub(crate) async fn cancel() {
     let plugins = directory.path().join("plugins");
     std::fs::create_dir(&plugins).expect("a directory");
     std::fs::copy(component_path("probe"), plugins.join("probe.wasm")).expect("the probe");
-    let mut config = world::config(&directory);
+    let mut config = world::config(directory.path());
     config.limits.grace_period = GRACE;
     let build = |config| {
         Host::builder()

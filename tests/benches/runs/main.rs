@@ -28,6 +28,9 @@ fn main() {
         .collect();
     let wants = |name: &str| wanted.is_empty() || wanted.iter().any(|part| name.contains(part));
     runtime.block_on(async {
+        if let Some(directory) = std::env::var_os(suspended::RESTARTED) {
+            return suspended::come_back(directory.as_ref()).await;
+        }
         if wants("rate") {
             rate::measure().await;
         }

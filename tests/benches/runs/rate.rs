@@ -19,12 +19,12 @@ const AT_ONCE: usize = 64;
 
 pub(crate) async fn measure() {
     let directory = world::directory();
-    let store = world::store(&directory);
+    let store = world::store(directory.path());
     let (plugin, _begun) = Bench::new();
-    let mut config = world::config(&directory);
+    let mut config = world::config(directory.path());
     // A host that is asked for so much is sized for it.
     config.limits.concurrent_stages = AT_WORK;
-    let host = world::host(&directory, store.clone(), Arc::new(plugin), config).await;
+    let host = world::host(directory.path(), store.clone(), Arc::new(plugin), config).await;
     let before = store.commits();
     let start = Instant::now();
     let working = host.clone();

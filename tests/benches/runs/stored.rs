@@ -53,10 +53,10 @@ pub(crate) async fn measure() {
 /// A host over a store with so many finished deployments.
 async fn world_with(finished: u64) -> (TempDir, Host) {
     let directory = world::directory();
-    let store = world::store(&directory);
+    let store = world::store(directory.path());
     let (plugin, _begun) = Bench::new();
-    let config = world::config(&directory);
-    let host = world::host(&directory, store.clone(), Arc::new(plugin), config).await;
+    let config = world::config(directory.path());
+    let host = world::host(directory.path(), store.clone(), Arc::new(plugin), config).await;
     let working = host.clone();
     tokio::spawn(async move { working.work(false).await });
     let (first, _) = host

@@ -1,6 +1,7 @@
 //! A hundred thousand suspended stages: what they take of memory, how soon they
 //! are known again after a restart, and whether the next one is woken on time.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -18,13 +19,34 @@ const AT_ONCE: usize = 256;
 /// How long after the restart the next one is due.
 const NEXT: Duration = Duration::from_secs(4);
 
+/// Tells the process that is started anew where they are.
+pub(crate) const RESTARTED: &str = "STAGEWRIGHT_BENCH_RESTARTED";
+
+/// Suspends them, and lets a process of its own come back to them: what this one
+/// has taken meanwhile says nothing.
 pub(crate) async fn measure() {
     let directory = world::directory();
+    fill(directory.path()).await;
+    let program = std::env::current_exe().expect("a program knows where it is");
+    let ended = std::process::Command::new(program)
+        .env(RESTARTED, directory.path())
+        .status();
+    assert!(ended.expect("it starts").success());
+}
+
+/// The host that comes back to them.
+pub(crate) async fn come_back(directory: &Path) {
     let idle = {
         let empty = world::directory();
         let (plugin, _begun) = Bench::new();
-        let config = world::config(&empty);
-        let host = world::host(&empty, world::store(&empty), Arc::new(plugin), config).await;
+        let config = world::config(empty.path());
+        let host = world::host(
+            empty.path(),
+            world::store(empty.path()),
+            Arc::new(plugin),
+            config,
+        )
+        .await;
         let working = host.clone();
         let work = tokio::spawn(async move { working.work(false).await });
         // One deployment, so that whatever is started late is started.
@@ -40,19 +62,12 @@ pub(crate) async fn measure() {
         work.await.expect("no panic").expect("it worked");
         idle
     };
-    fill(&directory).await;
-    let due = make_one_due(&directory);
+    let due = make_one_due(directory);
     // A restart: everything anew over the file.
     let start = Instant::now();
     let (plugin, mut begun) = Bench::new();
-    let config = world::config(&directory);
-    let host = world::host(
-        &directory,
-        world::store(&directory),
-        Arc::new(plugin),
-        config,
-    )
-    .await;
+    let config = world::config(directory);
+    let host = world::host(directory, world::store(directory), Arc::new(plugin), config).await;
     let working = host.clone();
     let work = tokio::spawn(async move { working.work(false).await });
     let filter = Filter {
@@ -86,7 +101,7 @@ pub(crate) async fn measure() {
 }
 
 /// Suspends them, each as any deployment is.
-async fn fill(directory: &tempfile::TempDir) {
+async fn fill(directory: &Path) {
     let (plugin, _begun) = Bench::new();
     let config = world::config(directory);
     let host = world::host(directory, world::store(directory), Arc::new(plugin), config).await;
@@ -112,9 +127,9 @@ async fn fill(directory: &tempfile::TempDir) {
 }
 
 /// Brings one of them near, as if a day had passed for it. Gives when it is due.
-fn make_one_due(directory: &tempfile::TempDir) -> u64 {
+fn make_one_due(directory: &Path) -> u64 {
     let due = now() + NEXT.as_millis() as u64;
-    let database = Connection::open(directory.path().join("state.db")).expect("the state");
+    let database = Connection::open(directory.join("state.db")).expect("the state");
     let number: i64 = database
         .query_row("SELECT max(number) FROM deployments", [], |row| row.get(0))
         .expect("a number");

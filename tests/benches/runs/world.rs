@@ -1,7 +1,7 @@
 //! A host over a store on the disk, with sources that cost nothing: what is
 //! measured is the host.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -22,32 +22,32 @@ pub(crate) fn directory() -> TempDir {
 }
 
 /// The store in a directory.
-pub(crate) fn store(directory: &TempDir) -> Arc<SqliteStore> {
-    let file = directory.path().join("state.db");
+pub(crate) fn store(directory: &Path) -> Arc<SqliteStore> {
+    let file = directory.join("state.db");
     Arc::new(SqliteStore::open(file).expect("a store"))
 }
 
 /// A host over a store, with the benchmark's plugin.
 pub(crate) async fn host(
-    directory: &TempDir,
+    directory: &Path,
     store: Arc<SqliteStore>,
     plugin: Arc<dyn Plugin>,
     config: HostConfig,
 ) -> Host {
     let built = Host::builder()
         .config(config)
-        .state_file(directory.path().join("state.db"))
-        .plugins_directory(directory.path().join("no-plugins"))
+        .state_file(directory.join("state.db"))
+        .plugins_directory(directory.join("no-plugins"))
         .store(store)
-        .sources(Arc::new(OneTree(directory.path().to_owned())))
+        .sources(Arc::new(OneTree(directory.to_owned())))
         .plugin("bench", plugin)
         .build();
     built.await.expect("a host")
 }
 
 /// The configuration of the benchmarks.
-pub(crate) fn config(directory: &TempDir) -> HostConfig {
-    HostConfig::in_directory(directory.path())
+pub(crate) fn config(directory: &Path) -> HostConfig {
+    HostConfig::in_directory(directory)
 }
 
 /// A deployment of an application of its own, with some stages.
