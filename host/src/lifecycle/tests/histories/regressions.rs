@@ -151,4 +151,18 @@ pub(super) const SCRIPTS: &[(&str, &str)] = &[
          pass 10000
          answer D 1.1 succeeded",
     ),
+    (
+        "a stage that used up its own time must not be said to have while the deployment's waits",
+        "deployment timeout=90000
+         stage A
+         stage B needs=
+         stage C needs= approve=
+         plan 0
+         planned 0
+         begin 2 A
+         begin 0 C
+         begin 0 B
+         answer B 1.1 suspended time=108000000
+         approve C cid",
+    ),
 ];

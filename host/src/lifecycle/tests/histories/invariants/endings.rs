@@ -191,10 +191,11 @@ pub(super) fn what_timed_out_is_told_so(seen: &Seen<'_>) -> Held {
     };
     let news = timed_out(after) && !timed_out(before);
     hold!(!news || used_up || ended, "it timed out before its time");
-    // Who ran out of the deployment's time is not to be blamed for it.
+    // Who ran out of the deployment's time is not to be blamed for it; but who ran
+    // out of their own is, while that of the deployment waits for what people did.
     let failed = after.ending == Some(Ending::Failed) && goes_on && before.ending != after.ending;
     hold!(
-        !(failed && ended && used_up),
+        !(failed && ended && used_up) || held,
         "a stage was blamed: {}",
         after.reason
     );
