@@ -19,7 +19,7 @@ use crate::lifecycle::{self, Plan, Waiting};
 use crate::logs;
 use crate::model::{
     self, CommandKind, Deployment, DeploymentId, DeploymentStatus, Event, LogLine, Plugin,
-    PluginKey, Revision, StageId, Strategy, Trigger,
+    PluginKey, Revision, Shared, StageId, Strategy, Trigger,
 };
 use crate::runner::wiring::{Wiring, declares};
 use crate::runner::{
@@ -312,9 +312,9 @@ impl Host {
         deployment.status = DeploymentStatus::Planned;
         deployment.strategy = Some(strategy);
         deployment.summary = summary;
-        deployment.versions = versions;
-        deployment.plugins = plugins;
-        deployment.stages = stages;
+        deployment.versions = versions.into();
+        deployment.plugins = plugins.into();
+        deployment.stages = stages.into_iter().map(Shared::from).collect();
         let log = std::mem::take(&mut *lines.lock().unwrap_or_else(PoisonError::into_inner));
         Ok(Preview {
             deployment,
@@ -684,7 +684,7 @@ impl Host {
         // when its turn comes.
         let running = self.inner.store.last_success(&fetched.application).await?;
         let mut deployment = make(request, &application, fetched, text.text());
-        deployment.running = running;
+        deployment.running = running.map(Shared::from);
         Ok(Prepared {
             deployment,
             application,

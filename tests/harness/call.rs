@@ -77,7 +77,7 @@ impl Scene {
         };
         PlanInput {
             deployment: "deployment-1".into(),
-            application,
+            application: application.into(),
             trigger: Trigger {
                 commit: Commit {
                     hash: "c0ffee".to_owned(),
@@ -91,7 +91,8 @@ impl Scene {
                 commander: None,
                 at: Timestamp(2),
                 strategy: None,
-            },
+            }
+            .into(),
             last_successful_commit: None,
             last_successful_config_file: None,
             plugin_config: json!({}),

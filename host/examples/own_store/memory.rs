@@ -166,7 +166,7 @@ impl Tables {
         if deployment.status == DeploymentStatus::Succeeded {
             let application = deployment.application.id.to_string();
             self.successes
-                .insert(application, deployment.target.clone());
+                .insert(application, (*deployment.target).clone());
         }
     }
 

@@ -351,7 +351,10 @@ pub(super) fn find(deployment: &Deployment, wanted: &str) -> Result<Option<Stage
     if let Some(stage) = by_id.or_else(by_place) {
         return Ok(Some(stage.id.clone()));
     }
-    let named: Vec<&Stage> = stages.iter().filter(|stage| stage.name == wanted).collect();
+    let named: Vec<&Stage> = deployment
+        .all_stages()
+        .filter(|stage| stage.name == wanted)
+        .collect();
     match named.as_slice() {
         [stage] => Ok(Some(stage.id.clone())),
         [] if stages.is_empty() => Err(Error::Input(format!(

@@ -1,7 +1,7 @@
 //! A decided transition: what to store, what to tell, what is due next.
 
 use crate::model::{
-    Cancellation, Deployment, DeploymentStatus, EventKind, RollbackStatus, Stage, StageId,
+    Cancellation, Deployment, DeploymentStatus, EventKind, RollbackStatus, Shared, Stage, StageId,
     StageStatus, Timestamp,
 };
 
@@ -13,6 +13,11 @@ pub struct Change {
     /// The deployment as it is now to be; its `version` is one more than that of
     /// the one it was decided on.
     pub deployment: Deployment,
+    /// Whether what its planning finds differs: `running`, `strategy`, `summary`,
+    /// `versions` or `plugins`. What it was stored with never does: `id`,
+    /// `application`, `trigger`, `target`, `auto_rollback`, `timeout` and
+    /// `created_at`.
+    pub planned: bool,
     /// The stages that differ, as places in `deployment.stages`, in no order.
     pub stages: Vec<usize>,
     /// What to tell whoever watches, in order.
@@ -71,6 +76,7 @@ impl Change {
             if before == Some(stage) {
                 continue;
             }
+            let before = before.map(|stage| &**stage);
             stages.push(place);
             events.extend(commands(before, stage));
             let was = before.map(|stage| (stage.status, stage.attempt));
@@ -114,6 +120,7 @@ impl Change {
             Next::Busy | Next::Done => None,
         };
         Self {
+            planned: !is_planned_alike(old, &new),
             deployment: new,
             stages,
             events,
@@ -125,10 +132,18 @@ impl Change {
     }
 }
 
+fn is_planned_alike(old: &Deployment, new: &Deployment) -> bool {
+    old.running == new.running
+        && old.strategy == new.strategy
+        && old.summary == new.summary
+        && old.versions == new.versions
+        && old.plugins == new.plugins
+}
+
 /// The stages with their places: those first that ran, since what becomes of the
 /// others follows from them; then what went wrong by itself, for the same reason.
-fn in_order<'a>(old: &Deployment, new: &'a Deployment) -> Vec<(usize, &'a Stage)> {
-    let mut stages: Vec<(usize, &Stage)> = new.stages.iter().enumerate().collect();
+fn in_order<'a>(old: &Deployment, new: &'a Deployment) -> Vec<(usize, &'a Shared<Stage>)> {
+    let mut stages: Vec<(usize, &Shared<Stage>)> = new.stages.iter().enumerate().collect();
     stages.sort_by_key(|(place, stage)| {
         let before = old.stages.get(*place).map(|stage| stage.status);
         let ran = before == Some(StageStatus::Running);

@@ -63,8 +63,7 @@ pub(super) fn whole_deadline(deployment: &Deployment, rollback: bool) -> Option<
 pub(super) fn wakes_at(deployment: &Deployment) -> Option<Timestamp> {
     let suspended = || {
         deployment
-            .stages
-            .iter()
+            .all_stages()
             .filter(|stage| stage.status == StageStatus::Suspended)
     };
     let wakes = suspended().filter_map(|stage| stage.wait.as_ref()?.until);

@@ -39,7 +39,7 @@ mod tests;
 
 use std::time::Duration;
 
-use crate::model::{Cancellation, Deployment, DeploymentStatus, StageId, Timestamp};
+use crate::model::{Cancellation, Deployment, DeploymentStatus, Shared, StageId, Timestamp};
 
 pub use cancel::{is_cancelled, takes};
 pub use change::{Change, Leased};
@@ -82,7 +82,7 @@ pub fn apply(deployment: &Deployment, event: Event, now: Timestamp) -> Result<Ch
         Event::PlanBegun { limit, running } => {
             if new.status == DeploymentStatus::Queued {
                 new.status = DeploymentStatus::Planning;
-                new.running = running;
+                new.running = running.map(Shared::from);
             }
             expect_planning(&new)?;
             if new.plan_attempt < limit {
@@ -103,9 +103,9 @@ pub fn apply(deployment: &Deployment, event: Event, now: Timestamp) -> Result<Ch
             expect_planning(&new)?;
             new.strategy = Some(plan.strategy);
             new.summary = plan.summary;
-            new.versions = plan.versions;
-            new.plugins = plan.plugins;
-            new.stages = plan.stages;
+            new.versions = plan.versions.into();
+            new.plugins = plan.plugins.into();
+            new.stages = plan.stages.into_iter().map(Shared::from).collect();
             new.status = DeploymentStatus::Planned;
         }
         Event::PlanFailed(reason) => {

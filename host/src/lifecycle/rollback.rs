@@ -2,7 +2,8 @@
 //! A rollback has a status, a time limit and a cancellation of its own.
 
 use crate::model::{
-    Deployment, DeploymentStatus, Ending, Rollback, RollbackStatus, Stage, StageStatus, Timestamp,
+    Deployment, DeploymentStatus, Ending, Rollback, RollbackStatus, Shared, Stage, StageStatus,
+    Timestamp,
 };
 
 use super::cancel::is_owed_a_turn;
@@ -162,7 +163,7 @@ fn drop_those_of_what_never_started(deployment: &mut Deployment) {
     }
 }
 
-fn stages(deployment: &mut Deployment) -> impl Iterator<Item = &mut Stage> {
+fn stages(deployment: &mut Deployment) -> impl Iterator<Item = &mut Shared<Stage>> {
     deployment.stages.iter_mut().filter(|stage| stage.rollback)
 }
 

@@ -1,7 +1,7 @@
 //! What follows by itself from where a deployment stands: who may start, who is
 //! skipped, when it is to stop, when it is over.
 
-use crate::model::{Deployment, DeploymentStatus, Ending, Stage, StageStatus, Timestamp};
+use crate::model::{Deployment, DeploymentStatus, Ending, Shared, Stage, StageStatus, Timestamp};
 
 use super::cancel::{has_command, is_owed_a_turn};
 use super::clock::{
@@ -57,7 +57,7 @@ pub(super) fn ready(deployment: &Deployment, now: Timestamp) -> impl Iterator<It
     };
     let next_rollback = rollback::next(deployment).map(|stage| &stage.id);
     let held = is_held(deployment, now);
-    deployment.stages.iter().filter(move |stage| {
+    deployment.all_stages().filter(move |stage| {
         let its_turn = if rolling_back {
             next_rollback == Some(&stage.id)
         } else {
@@ -109,7 +109,7 @@ pub(super) fn time_out(stage: &mut Stage, now: Timestamp) {
 /// Ends what waits in a part of the deployment that is not to go on: what never
 /// started never will, what is suspended ends.
 pub(super) fn stop_waiting<'a>(
-    stages: impl IntoIterator<Item = &'a mut Stage>,
+    stages: impl IntoIterator<Item = &'a mut Shared<Stage>>,
     ending: Ending,
     why: &str,
     now: Timestamp,

@@ -208,7 +208,7 @@ pub(super) fn lose(
 /// The place of a stage that runs.
 pub(super) fn running(deployment: &Deployment, id: &StageId) -> Result<usize, Rejected> {
     let place = place(deployment, id)?;
-    let Stage { status, .. } = deployment.stages[place];
+    let status = deployment.stages[place].status;
     if status != StageStatus::Running {
         let what = format!("stage {id} is {status}, the event fits only when it is running");
         return Err(reject(deployment, what));

@@ -87,7 +87,7 @@ pub fn waiting(deployment: &Deployment, now: Timestamp) -> Vec<Waiting> {
             };
             let shown = |stage: &&Stage| !stage.rollback || status == DeploymentStatus::RollingBack;
             let open = |stage: &&Stage| !stage.status.is_final();
-            let stages = deployment.stages.iter().filter(shown).filter(open);
+            let stages = deployment.all_stages().filter(shown).filter(open);
             stages.map(|stage| look.at(stage)).collect()
         }
     }
@@ -147,7 +147,7 @@ impl Look<'_> {
             StageStatus::Running => vec![WaitsFor::Turn],
             _ if self.held => {
                 let owed = |other: &&Stage| is_owed_a_turn(other);
-                let owed = self.deployment.stages.iter().filter(owed);
+                let owed = self.deployment.all_stages().filter(owed);
                 vec![WaitsFor::Stages(owed.map(|one| one.id.clone()).collect())]
             }
             StageStatus::Suspended => suspended(stage),

@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::plugin::Version;
-use super::{ApplicationId, DeploymentId, Digest, PluginKey, Stage, StageId, Timestamp};
+use super::{ApplicationId, DeploymentId, Digest, PluginKey, Shared, Stage, StageId, Timestamp};
 
 /// What is deployed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -331,13 +331,13 @@ pub struct Deployment {
     /// Unique for ever.
     pub id: DeploymentId,
     /// What is deployed.
-    pub application: Application,
+    pub application: Shared<Application>,
     /// Why.
-    pub trigger: Trigger,
+    pub trigger: Shared<Trigger>,
     /// The source to deploy.
-    pub target: Revision,
+    pub target: Shared<Revision>,
     /// The source that ran when it was planned; none on a first deployment.
-    pub running: Option<Revision>,
+    pub running: Option<Shared<Revision>>,
     /// Where it stands.
     pub status: DeploymentStatus,
     /// Why it stands there; empty if there is nothing to say.
@@ -349,11 +349,11 @@ pub struct Deployment {
     /// Why that strategy, in a sentence.
     pub summary: String,
     /// The versions that it puts live.
-    pub versions: Vec<Version>,
+    pub versions: Shared<Vec<Version>>,
     /// Its plugins, as they were when it was planned.
-    pub plugins: Vec<PinnedPlugin>,
+    pub plugins: Shared<Vec<PinnedPlugin>>,
     /// Its stages in the order of the plan, the rollback stages last.
-    pub stages: Vec<Stage>,
+    pub stages: Vec<Shared<Stage>>,
     /// Whether a failure is rolled back.
     pub auto_rollback: bool,
     /// How long it may take, if the file says so; suspended time counts. Its
@@ -399,17 +399,17 @@ impl Deployment {
     ) -> Self {
         Self {
             id,
-            application,
-            trigger,
-            target,
+            application: application.into(),
+            trigger: trigger.into(),
+            target: target.into(),
             running: None,
             status: DeploymentStatus::Queued,
             reason: String::new(),
             ending: None,
             strategy: None,
             summary: String::new(),
-            versions: Vec::new(),
-            plugins: Vec::new(),
+            versions: Shared::default(),
+            plugins: Shared::default(),
             stages: Vec::new(),
             auto_rollback: true,
             timeout: None,
@@ -428,7 +428,7 @@ impl Deployment {
 
     /// The stage with an id.
     pub fn stage(&self, id: &StageId) -> Option<&Stage> {
-        self.stages.iter().find(|stage| &stage.id == id)
+        self.all_stages().find(|stage| &stage.id == id)
     }
 
     /// What people call a stage, since names repeat: its place, from 1, and for one
@@ -447,13 +447,18 @@ impl Deployment {
         }
     }
 
+    /// All of its stages, in the order of the plan, the rollback stages last.
+    pub fn all_stages(&self) -> impl Iterator<Item = &Stage> {
+        self.stages.iter().map(|stage| &**stage)
+    }
+
     /// The stages that bring the target live, in the order of the plan.
     pub fn forward_stages(&self) -> impl Iterator<Item = &Stage> {
-        self.stages.iter().filter(|stage| !stage.rollback)
+        self.all_stages().filter(|stage| !stage.rollback)
     }
 
     /// The stages that undo others, in the order of the plan.
     pub fn rollback_stages(&self) -> impl Iterator<Item = &Stage> {
-        self.stages.iter().filter(|stage| stage.rollback)
+        self.all_stages().filter(|stage| stage.rollback)
     }
 }

@@ -10,6 +10,7 @@ mod id;
 mod log;
 mod person;
 mod plugin;
+mod shared;
 mod stage;
 mod time;
 
@@ -27,7 +28,9 @@ pub use plugin::{
     PlannedStage, Plugin, PluginError, Refusal, RequestedStage, Scope, Services, Source,
     StageDefinition, StageRequest, Version, Wake,
 };
+pub use shared::Shared;
 pub use stage::{
     Attempt, Command, CommandKind, Stage, StageStatus, TargetResult, TargetStatus, Wait,
 };
 pub use time::{Timestamp, format_duration};
+pub(crate) use time::{millis, optional_millis};

@@ -17,7 +17,7 @@ use serde_json::Value;
 use tokio::sync::watch;
 
 use super::{
-    Application, Attempt, Command, DeploymentId, Severity, StageId, Strategy, TargetResult,
+    Application, Attempt, Command, DeploymentId, Severity, Shared, StageId, Strategy, TargetResult,
     Timestamp, Trigger,
 };
 
@@ -207,9 +207,9 @@ pub struct PlanInput {
     /// The deployment.
     pub deployment: DeploymentId,
     /// What is deployed.
-    pub application: Application,
+    pub application: Shared<Application>,
     /// Why.
-    pub trigger: Trigger,
+    pub trigger: Shared<Trigger>,
     /// The commit that was last deployed with success.
     pub last_successful_commit: Option<String>,
     /// The application file's name at that commit.

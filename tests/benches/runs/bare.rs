@@ -1,5 +1,6 @@
 //! The bare thing beside the host: SQLite alone, with the same settings, the same
-//! tables and indexes, committing the same rows in groups of the same size.
+//! tables and indexes, committing the same rows in the same order in groups of the
+//! same size.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -10,6 +11,9 @@ use rusqlite::{Connection, params};
 /// planning begins, what was said of it is stored, it is planned and the first stage
 /// begins, that ends and the next begins, twice, and the last ends.
 pub(crate) const CHANGES: usize = 7;
+
+/// How many events each of these tells.
+const EVENTS: [usize; CHANGES] = [1, 1, 0, 3, 2, 2, 2];
 
 /// What the host wrote.
 #[derive(Debug)]
@@ -28,9 +32,11 @@ struct Row {
     application: String,
     created_at: i64,
     head: String,
+    brief: String,
     /// Ids and bodies.
     stages: Vec<(String, String)>,
-    events: Vec<(i64, String)>,
+    /// Numbers, times and kinds.
+    events: Vec<(i64, i64, String)>,
     /// What was said of its plan.
     log: Vec<u8>,
     /// What the application last deployed with success.
@@ -51,9 +57,10 @@ pub(crate) fn written(file: &Path, commits: u64) -> Written {
     );
     let mut statement = database
         .prepare(
-            "SELECT d.number, id, application, created_at, head, revision, chunk
+            "SELECT d.number, id, application, created_at, head, revision, chunk, body
              FROM deployments d JOIN last_success USING (application)
-                 JOIN logs ON logs.deployment = d.number ORDER BY d.number",
+                 JOIN logs ON logs.deployment = d.number
+                 JOIN briefs ON briefs.deployment = d.number ORDER BY d.number",
         )
         .expect("a query");
     let rows = statement.query_map([], |row| {
@@ -63,10 +70,11 @@ pub(crate) fn written(file: &Path, commits: u64) -> Written {
             application: row.get(2)?,
             created_at: row.get(3)?,
             head: row.get(4)?,
-            stages: pairs(&database, "id, body FROM stages", "place", row.get(0)?)?,
-            events: pairs(&database, "at, kind FROM events", "number", row.get(0)?)?,
+            stages: stages(&database, row.get(0)?)?,
+            events: events(&database, row.get(0)?)?,
             revision: row.get(5)?,
             log: row.get(6)?,
+            brief: row.get(7)?,
         })
     });
     let deployments: Vec<Row> = rows
@@ -81,16 +89,29 @@ pub(crate) fn written(file: &Path, commits: u64) -> Written {
     }
 }
 
-fn pairs<A: rusqlite::types::FromSql>(
-    database: &Connection,
-    what: &str,
-    order: &str,
-    deployment: i64,
-) -> rusqlite::Result<Vec<(A, String)>> {
-    let sql = format!("SELECT {what} WHERE deployment = ?1 ORDER BY {order}");
-    let mut statement = database.prepare_cached(&sql)?;
-    let rows = statement.query_map([deployment], |row| Ok((row.get(0)?, row.get(1)?)))?;
-    rows.collect()
+fn stages(database: &Connection, deployment: i64) -> rusqlite::Result<Vec<(String, String)>> {
+    database
+        .prepare_cached("SELECT id, body FROM stages WHERE deployment = ?1 ORDER BY place")?
+        .query_map([deployment], |row| Ok((row.get(0)?, row.get(1)?)))?
+        .collect()
+}
+
+fn events(database: &Connection, deployment: i64) -> rusqlite::Result<Vec<(i64, i64, String)>> {
+    let events: Vec<_> = database
+        .prepare_cached(
+            "SELECT number, at, kind FROM events WHERE deployment = ?1 ORDER BY number",
+        )?
+        .query_map([deployment], |row| {
+            Ok((row.get(0)?, row.get(1)?, row.get(2)?))
+        })?
+        .collect::<Result<_, _>>()?;
+    let all: usize = EVENTS.iter().sum();
+    assert_eq!(
+        events.len(),
+        all,
+        "the host tells something else of a deployment"
+    );
+    Ok(events)
 }
 
 fn count(number: usize) -> i64 {
@@ -110,18 +131,24 @@ pub(crate) fn write(file: &Path, written: &Written) -> Duration {
         database.execute_batch(sql).expect("a table or an index");
     }
     database.set_prepared_statement_cache_capacity(64);
-    let start = Instant::now();
-    // As many deployments as a group has changes move on together.
-    for together in written.deployments.chunks(written.group) {
+    // As the host's events tell; what tells nothing comes right before what follows.
+    let mut order: Vec<(i64, usize, &Row)> = Vec::new();
+    for row in &written.deployments {
         for change in 0..CHANGES {
-            database
-                .execute_batch("BEGIN IMMEDIATE")
-                .expect("a transaction");
-            for row in together {
-                row.write(&database, change).expect("its rows");
-            }
-            database.execute_batch("COMMIT").expect("a commit");
+            let first: usize = EVENTS[..change].iter().sum();
+            order.push((row.events[first].0, change, row));
         }
+    }
+    order.sort_by_key(|(event, change, _)| (*event, *change));
+    let start = Instant::now();
+    for together in order.chunks(written.group) {
+        database
+            .execute_batch("BEGIN IMMEDIATE")
+            .expect("a transaction");
+        for (_, change, row) in together {
+            row.write(&database, *change).expect("its rows");
+        }
+        database.execute_batch("COMMIT").expect("a commit");
     }
     start.elapsed()
 }
@@ -195,6 +222,14 @@ impl Row {
                 ],
             )?;
         }
+        // What it has to do is stored at first, and again when it has a plan.
+        if matches!(change, 0 | 3) {
+            run(
+                "INSERT INTO briefs (deployment, body) VALUES (?1, ?2)
+                 ON CONFLICT (deployment) DO UPDATE SET body = excluded.body",
+                params![self.number, self.brief],
+            )?;
+        }
         // The planning, and each stage, has a lease while it goes on.
         let stage = |place: usize| self.stages[place].0.as_str();
         let (begins, ends) = match change {
@@ -242,11 +277,8 @@ impl Row {
                 params![self.application, self.revision],
             )?;
         }
-        let (from, to) = (
-            self.events.len() * change / CHANGES,
-            self.events.len() * (change + 1) / CHANGES,
-        );
-        for (at, kind) in &self.events[from..to] {
+        let before: usize = EVENTS[..change].iter().sum();
+        for (_, at, kind) in &self.events[before..before + EVENTS[change]] {
             run(
                 "INSERT INTO events (deployment, at, kind) VALUES (?1, ?2, ?3)",
                 params![self.number, at, kind],

@@ -20,7 +20,7 @@ use super::plan::{Answer, Catalogue, PlanError, Requested};
 use super::*;
 use crate::model::{
     Application, ApplicationId, Attempt, Cause, Commit, DeploymentId, EventKind, Manifest, OnLoss,
-    Operation, PlannedStage, PluginKey, Revision, RollbackStatus, Stage, StageDefinition,
+    Operation, PlannedStage, PluginKey, Revision, RollbackStatus, Shared, Stage, StageDefinition,
     StageStatus, Strategy, Trigger, Wake,
 };
 

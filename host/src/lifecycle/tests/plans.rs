@@ -194,7 +194,8 @@ fn each_stage_has_a_place_of_its_own_that_people_can_name() {
         ],
     }];
     let mut d = deployment_of_nothing();
-    d.stages = plan::quick_sync(&catalogue(), answers, true, &mut ids()).unwrap();
+    let stages = plan::quick_sync(&catalogue(), answers, true, &mut ids()).unwrap();
+    d.stages = stages.into_iter().map(Shared::from).collect();
     let places: Vec<String> = d.stages.iter().map(|stage| d.place(stage)).collect();
     assert_eq!(places, ["1", "2", "r2.1", "r2.2", "r1"]);
 }

@@ -60,7 +60,7 @@ pub(in crate::store) async fn a_change_is_stored_whole_with_its_events_in_order(
     let before = store.events(None, 0, 10).await.unwrap().len();
     let mut change = change(&old, |d| {
         d.reason = "s1 failed".to_owned();
-        d.running = Some(revision("before"));
+        d.running = Some(revision("before").into());
         d.stages[0].status = StageStatus::Failed;
         d.stages[0].exit_code = Some(-3);
         d.ended_at = Some(Timestamp(u64::MAX));
@@ -289,7 +289,7 @@ pub(in crate::store) async fn the_revisions_in_use_are_those_of_the_unfinished_a
         store.create(&new).await.unwrap();
         let change = change(&new, |d| {
             d.status = status;
-            d.running = (id == "d3").then(|| revision("before"));
+            d.running = (id == "d3").then(|| revision("before").into());
         });
         apply(store, &change).await;
     }

@@ -9,7 +9,7 @@ use serde_json::json;
 use super::{Change, Fence, Holder, LogKey, Store};
 use crate::model::{
     Application, Attempt, Cause, Commit, Deployment, DeploymentStatus, LogLine, OnLoss, Operation,
-    Revision, Severity, Stage, StageStatus, Timestamp, Trigger,
+    Revision, Severity, Shared, Stage, StageStatus, Timestamp, Trigger,
 };
 
 pub(super) mod deployments;
@@ -119,8 +119,8 @@ fn revision(commit: &str) -> Revision {
 }
 
 /// A stage that runs, in the first turn of its first attempt.
-pub(crate) fn stage(id: &str) -> Stage {
-    Stage {
+pub(crate) fn stage(id: &str) -> Shared<Stage> {
+    Shared::from(Stage {
         id: id.into(),
         key: None,
         name: "WAIT".to_owned(),
@@ -154,7 +154,7 @@ pub(crate) fn stage(id: &str) -> Stage {
         ended_at: None,
         exit_code: None,
         targets: Vec::new(),
-    }
+    })
 }
 
 /// What a change of a deployment would be that does what `edit` does.
@@ -165,7 +165,18 @@ pub(crate) fn change(old: &Deployment, edit: impl FnOnce(&mut Deployment)) -> Ch
     let stages = (0..new.stages.len())
         .filter(|place| old.stages.get(*place) != new.stages.get(*place))
         .collect();
+    let planned = |d: &Deployment| {
+        let (running, summary) = (d.running.clone(), d.summary.clone());
+        (
+            running,
+            d.strategy,
+            summary,
+            d.versions.clone(),
+            d.plugins.clone(),
+        )
+    };
     Change {
+        planned: planned(old) != planned(&new),
         deployment: new,
         stages,
         events: Vec::new(),

@@ -287,7 +287,7 @@ async fn pinning(store: &dyn Store, id: &str, digest: &str) -> Deployment {
             digest: Some(digest.into()),
         };
         let again = component.clone();
-        d.plugins = vec![native, component, again];
+        d.plugins = vec![native, component, again].into();
     });
     apply(store, &change).await
 }

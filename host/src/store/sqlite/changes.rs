@@ -5,6 +5,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use super::fault::Fault;
 use super::rows::{check_fence, from_count, from_leased, from_limit, from_time};
+use super::texts::{self, json};
 use super::{components, events, work};
 use crate::model::{Deployment, DeploymentStatus, EventKind, Timestamp};
 use crate::store::{Change, Fence, Holder, Leased};
@@ -23,6 +24,8 @@ pub(super) struct Rows {
     version: i64,
     stages: usize,
     pins: String,
+    /// What it has to do, if that differs.
+    brief: Option<String>,
     head: String,
     /// The target, if it was deployed with success.
     succeeded: Option<String>,
@@ -56,11 +59,12 @@ impl Rows {
     /// With all of its stages.
     pub(super) fn whole(deployment: &Deployment) -> Result<Self, Fault> {
         let mut rows = Self::new(deployment, 0..deployment.stages.len())?;
-        rows.head = head(deployment)?;
+        rows.brief = Some(texts::brief(deployment)?);
+        rows.head = texts::head(deployment)?;
         Ok(rows)
     }
 
-    /// Without its own row's text.
+    /// Without its own texts.
     fn new(
         deployment: &Deployment,
         places: impl IntoIterator<Item = usize>,
@@ -80,6 +84,7 @@ impl Rows {
             version: from_count(d.version),
             stages: d.stages.len(),
             pins: components::pins(d),
+            brief: None,
             head: String::new(),
             succeeded: succeeded.then(|| json(&d.target)).transpose()?,
             changed: places
@@ -112,6 +117,18 @@ impl Rows {
                 stage.note,
                 stage.body,
             ])?;
+        }
+        Ok(())
+    }
+
+    fn write_brief(&self, connection: &Connection, deployment: i64) -> Result<(), Fault> {
+        if let Some(brief) = &self.brief {
+            connection
+                .prepare_cached(
+                    "INSERT INTO briefs (deployment, body) VALUES (?1, ?2)
+                     ON CONFLICT (deployment) DO UPDATE SET body = excluded.body",
+                )?
+                .execute((deployment, brief))?;
         }
         Ok(())
     }
@@ -158,7 +175,10 @@ impl Transition {
             .map(|change| Self::new(change, holder))
             .collect::<Result<_, _>>()?;
         if let (Some(last), Some(change)) = (all.last_mut(), changes.last()) {
-            last.rows.head = head(&change.deployment)?;
+            let planned = changes.iter().any(|change| change.planned);
+            let brief = planned.then(|| texts::brief(&change.deployment));
+            last.rows.brief = brief.transpose()?;
+            last.rows.head = texts::head(&change.deployment)?;
         }
         Ok(all)
     }
@@ -179,42 +199,6 @@ impl Transition {
             at: from_time(change.at),
         })
     }
-}
-
-/// The text of a deployment's own row: all but its stages, which have theirs.
-fn head(d: &Deployment) -> Result<String, Fault> {
-    json(&Deployment {
-        id: d.id.clone(),
-        application: d.application.clone(),
-        trigger: d.trigger.clone(),
-        target: d.target.clone(),
-        running: d.running.clone(),
-        status: d.status,
-        reason: d.reason.clone(),
-        ending: d.ending,
-        strategy: d.strategy,
-        summary: d.summary.clone(),
-        versions: d.versions.clone(),
-        plugins: d.plugins.clone(),
-        stages: Vec::new(),
-        auto_rollback: d.auto_rollback,
-        timeout: d.timeout,
-        cancel: d.cancel.clone(),
-        rollback: d.rollback.clone(),
-        active: d.active,
-        active_since: d.active_since,
-        plan_attempt: d.plan_attempt,
-        plan_started_at: d.plan_started_at,
-        created_at: d.created_at,
-        started_at: d.started_at,
-        ended_at: d.ended_at,
-        version: d.version,
-    })
-}
-
-fn json<T: serde::Serialize>(value: &T) -> Result<String, Fault> {
-    serde_json::to_string(value)
-        .map_err(|error| Fault::Other(format!("it can't be written as JSON: {error}")))
 }
 
 /// Stores a new deployment. It is due at once unless it is at its end or queued
@@ -248,6 +232,7 @@ pub(super) fn create(connection: &Connection, rows: &Rows, event: &EventKind) ->
         return Err(Fault::Conflict);
     }
     let number = connection.last_insert_rowid();
+    rows.write_brief(connection, number)?;
     rows.write_stages(connection, number)?;
     rows.write_success(connection)?;
     components::pin(connection, number, "", &rows.pins, rows.unfinished)?;
@@ -302,6 +287,7 @@ pub(super) fn apply(connection: &Connection, transitions: &[Transition]) -> Resu
             rows.head,
             rows.cancelling,
         ])?;
+    rows.write_brief(connection, number)?;
     let mut before = stages;
     for transition in transitions {
         let rows = &transition.rows;

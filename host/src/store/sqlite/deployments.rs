@@ -6,6 +6,7 @@ use rusqlite::{Connection, OptionalExtension, Row};
 
 use super::fault::Fault;
 use super::rows::{after_prefix, from_limit, from_time, number};
+use super::texts;
 use crate::model::{ApplicationId, Deployment, DeploymentId, Revision, Stage, Timestamp};
 use crate::store::Filter;
 
@@ -21,16 +22,18 @@ pub(super) fn load(
 }
 
 fn load_row(connection: &Connection, number: i64) -> Result<Deployment, Fault> {
-    let head: String = connection
-        .prepare_cached("SELECT head FROM deployments WHERE number = ?1")?
-        .query_row([number], |row| row.get(0))?;
-    let mut deployment: Deployment =
-        serde_json::from_str(&head).map_err(|error| Fault::unreadable("deployment", &error))?;
+    let (brief, head): (String, String) = connection
+        .prepare_cached(
+            "SELECT body, head FROM deployments JOIN briefs ON deployment = number
+             WHERE number = ?1",
+        )?
+        .query_row([number], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let mut deployment = texts::deployment(&brief, &head)?;
     let mut statement = connection
         .prepare_cached("SELECT body, note FROM stages WHERE deployment = ?1 ORDER BY place")?;
     let mut rows = statement.query([number])?;
     while let Some(row) = rows.next()? {
-        deployment.stages.push(stage(row)?);
+        deployment.stages.push(stage(row)?.into());
     }
     Ok(deployment)
 }
@@ -151,10 +154,11 @@ pub(super) fn revisions_in_use(
     application: &ApplicationId,
 ) -> Result<Vec<String>, Fault> {
     let mut statement = connection.prepare_cached(
-        "SELECT head ->> '$.target.commit' FROM deployments WHERE unfinished AND application = ?1
+        "SELECT body ->> '$.target.commit' FROM deployments JOIN briefs ON deployment = number
+             WHERE unfinished AND application = ?1
          UNION
-         SELECT head ->> '$.running.commit' FROM deployments
-             WHERE unfinished AND application = ?1 AND head ->> '$.running.commit' IS NOT NULL
+         SELECT body ->> '$.running.commit' FROM deployments JOIN briefs ON deployment = number
+             WHERE unfinished AND application = ?1 AND body ->> '$.running.commit' IS NOT NULL
          UNION
          SELECT revision ->> '$.commit' FROM last_success WHERE application = ?1",
     )?;

@@ -27,6 +27,7 @@ mod sharing_tests;
 mod state;
 #[cfg(test)]
 mod tests;
+mod texts;
 mod work;
 mod writer;
 

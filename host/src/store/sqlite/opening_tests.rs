@@ -164,7 +164,10 @@ fn a_file_that_another_process_has_locked_is_refused_after_a_while() {
 }
 
 /// The state files that earlier versions wrote, each as a dump, in their order.
-const EARLIER: &[&str] = &[include_str!("earlier/version_1.sql")];
+const EARLIER: &[&str] = &[
+    include_str!("earlier/version_1.sql"),
+    include_str!("earlier/version_2.sql"),
+];
 
 #[tokio::test]
 async fn a_file_of_each_earlier_version_becomes_one_of_this_with_all_that_it_had() {
@@ -188,14 +191,20 @@ async fn a_file_of_each_earlier_version_becomes_one_of_this_with_all_that_it_had
             panic!("{all:?}");
         };
         assert_eq!(first.status, DeploymentStatus::Succeeded);
+        assert_eq!(first.application.remote, "/srv/shop");
+        assert_eq!((first.plan_attempt, first.version), (1, 4));
+        assert_eq!(
+            first.summary,
+            "quick sync, since this is the first deployment"
+        );
         assert_eq!(waits.status, DeploymentStatus::Running);
         let suspended = waits.forward_stages().nth(2).unwrap();
         assert_eq!(suspended.status, StageStatus::Suspended);
         let wait = suspended.wait.as_ref().unwrap();
-        assert_eq!(wait.until, Some(Timestamp(1_796_107_223_471)));
-        assert_eq!(wait.after_command, None);
+        let until = wait.until.unwrap();
+        assert_eq!(until.since(wait.since).as_secs_f64().round(), 600.0);
         // It goes on: it is due at its time, and takes what later versions know.
-        let due = store.due(Timestamp(1_796_107_223_471), 10).await.unwrap();
+        let due = store.due(until, 10).await.unwrap();
         assert_eq!(due.len(), 1);
         assert_eq!(due[0].deployment, waits.id);
         let cancel = Event::Cancelled {
@@ -203,7 +212,7 @@ async fn a_file_of_each_earlier_version_becomes_one_of_this_with_all_that_it_had
             why: String::new(),
             rollback: true,
         };
-        let change = lifecycle::apply(waits, cancel, Timestamp(1_796_106_700_000)).unwrap();
+        let change = lifecycle::apply(waits, cancel, wait.since).unwrap();
         let holder = Holder {
             owner: store.owner().to_owned(),
             until: Timestamp(u64::MAX),

@@ -67,6 +67,7 @@ fn remove(connection: &Connection, number: i64, id: &str) -> Result<(), Fault> {
         "DELETE FROM logs WHERE deployment = ?1",
         "DELETE FROM events WHERE deployment = ?1",
         "DELETE FROM stages WHERE deployment = ?1",
+        "DELETE FROM briefs WHERE deployment = ?1",
         "DELETE FROM deployments WHERE number = ?1",
     ] {
         run(connection, sql, number)?;

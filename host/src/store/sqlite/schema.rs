@@ -17,7 +17,7 @@ use crate::store::StoreError;
 pub(super) const APPLICATION_ID: i32 = 0x5354_4757;
 
 /// The steps from each version to the next: never changed, only added to.
-const STEPS: &[&str] = &[VERSION_1, VERSION_2];
+const STEPS: &[&str] = &[VERSION_1, VERSION_2, VERSION_3];
 
 /// The version that this program writes.
 pub(super) const VERSION: usize = STEPS.len();
@@ -119,6 +119,20 @@ const VERSION_2: &str = "
 ALTER TABLE deployments ADD COLUMN cancelling INTEGER NOT NULL DEFAULT 0;
 CREATE INDEX deployments_cancelling ON deployments (number) WHERE cancelling;
 CREATE INDEX deployments_finished ON deployments (application, number) WHERE NOT unfinished;
+";
+
+/// What a deployment is told to do is written apart from where it stands.
+const VERSION_3: &str = "
+CREATE TABLE briefs (
+    deployment INTEGER PRIMARY KEY,
+    body       TEXT NOT NULL
+);
+INSERT INTO briefs SELECT number, json_remove(head, '$.status', '$.reason', '$.ending',
+    '$.stages', '$.cancel', '$.rollback', '$.activeMs', '$.activeSince', '$.planAttempt',
+    '$.planStartedAt', '$.startedAt', '$.endedAt', '$.version') FROM deployments;
+UPDATE deployments SET head = json_remove(head, '$.id', '$.application', '$.trigger',
+    '$.target', '$.running', '$.strategy', '$.summary', '$.versions', '$.plugins', '$.stages',
+    '$.autoRollback', '$.timeoutMs', '$.createdAt');
 ";
 
 /// Makes the file one of this version, or says why it can't be.

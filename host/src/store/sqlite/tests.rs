@@ -295,7 +295,7 @@ async fn a_store_that_is_opened_again_has_kept_everything_and_has_a_new_owner() 
     assert_ne!(store.owner(), owner);
     assert_eq!(store.load(&new.id).await.unwrap().as_ref(), Some(&new));
     let last = store.last_success(&new.application.id).await.unwrap();
-    assert_eq!(last.as_ref(), Some(&new.target));
+    assert_eq!(last.as_ref(), Some(&*new.target));
     assert_eq!(store.log_read(&key, 0, 10).await.unwrap(), lines);
     assert_eq!(store.events(None, 0, 10).await.unwrap(), events);
     assert!(store.component(&"c".into()).await.unwrap().is_some());

@@ -167,7 +167,7 @@ fn time(dice: &mut Dice) -> Step {
 
 fn command(dice: &mut Dice, world: &World<'_>, name: char) -> Step {
     let waits = |status| matches!(status, StageStatus::Running | StageStatus::Suspended);
-    let mut stages = world.store.stages.iter();
+    let mut stages = world.store.all_stages();
     let asked = stages.find(|s| waits(s.status) && s.operation != Operation::None);
     let asked = asked.filter(|_| dice.percent(80));
     let name = asked.map_or(name, name_of);

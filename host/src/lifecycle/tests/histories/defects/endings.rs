@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::{Defect, How, each};
 use crate::lifecycle::{Event, TurnEnd, cancel};
-use crate::model::{DeploymentStatus, Ending, Stage, StageStatus, Timestamp, Wake};
+use crate::model::{DeploymentStatus, Ending, Shared, Stage, StageStatus, Timestamp, Wake};
 
 pub(super) const DEFECTS: &[Defect] = &[
     Defect {
@@ -40,7 +40,7 @@ pub(super) const DEFECTS: &[Defect] = &[
         breaks: &["what_is_at_its_end_stays_so"],
         hides: &[],
         how: How::EditOnly(|d, _, event| {
-            let well = |stage: &&mut Stage| stage.status == StageStatus::Succeeded;
+            let well = |stage: &&mut Shared<Stage>| stage.status == StageStatus::Succeeded;
             if let (Event::Cancelled { .. }, Some(stage)) = (event, d.stages.iter_mut().find(well))
             {
                 stage.reason = "cancelled".into();

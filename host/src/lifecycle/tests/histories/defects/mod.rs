@@ -154,7 +154,9 @@ fn begun(event: &Event) -> Option<&StageId> {
 }
 
 fn all(deployment: &mut Deployment, edit: impl Fn(&mut Stage)) {
-    deployment.stages.iter_mut().for_each(edit);
+    for stage in &mut deployment.stages {
+        edit(stage);
+    }
 }
 
 /// Edits the stages that were there before too.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::{Defect, How, begun, each};
 use crate::lifecycle::{Event, Next, TurnEnd, WaitsFor};
-use crate::model::{Command, DeploymentStatus, EventKind, Stage, StageStatus};
+use crate::model::{Command, DeploymentStatus, EventKind, Shared, Stage, StageStatus};
 
 pub(super) const DEFECTS: &[Defect] = &[
     Defect {
@@ -87,15 +87,16 @@ pub(super) const DEFECTS: &[Defect] = &[
             let Event::Commanded { stage, kind, by } = event else {
                 return false;
             };
-            let open = |one: &&mut Stage| {
+            let open = |one: &&mut Shared<Stage>| {
                 let open = one.started_at.is_some() && !one.status.is_final();
                 &one.id == stage && kind.fits(one.operation) && open
             };
             let Some(stage) = d.stages.iter_mut().find(open) else {
                 return false;
             };
+            let number = stage.commands.len() as u64 + 1;
             stage.commands.push(Command {
-                number: stage.commands.len() as u64 + 1,
+                number,
                 kind: *kind,
                 by: by.clone(),
                 at: now,
@@ -130,6 +131,20 @@ pub(super) const DEFECTS: &[Defect] = &[
                     stage.name.push('?');
                 }
             }
+        }),
+    },
+    Defect {
+        name: "a change does not say that there is a plan",
+        breaks: &["a_change_names_all_that_differs"],
+        hides: &[],
+        how: How::Change(|change| change.planned = false),
+    },
+    Defect {
+        name: "a change forgets the last stage that differs",
+        breaks: &["a_change_names_all_that_differs"],
+        hides: &[],
+        how: How::Change(|change| {
+            change.stages.pop();
         }),
     },
     Defect {

@@ -2,7 +2,7 @@
 
 use super::{Defect, How, all, each, restart};
 use crate::lifecycle::Event;
-use crate::model::{DeploymentStatus, RollbackStatus, Stage, StageId, StageStatus};
+use crate::model::{DeploymentStatus, RollbackStatus, Shared, Stage, StageId, StageStatus};
 
 pub(super) const DEFECTS: &[Defect] = &[
     Defect {
@@ -42,7 +42,7 @@ pub(super) const DEFECTS: &[Defect] = &[
             let begins = d.status == DeploymentStatus::RollingBack
                 && old.status != d.status
                 && matches!(event, Event::StageEnded { .. });
-            let waits = |stage: &&mut Stage| stage.rollback && !stage.status.is_final();
+            let waits = |stage: &&mut Shared<Stage>| stage.rollback && !stage.status.is_final();
             if let Some(stage) = d.stages.iter_mut().find(waits).filter(|_| begins) {
                 stage.status = StageStatus::NotRun;
             }
@@ -94,7 +94,7 @@ pub(super) const DEFECTS: &[Defect] = &[
             let idle = |stage: &Stage| stage.started_at.is_none() || stage.status.is_final();
             let goes_on = rollback == Some(RollbackStatus::Running)
                 && d.timeout.is_none()
-                && d.stages.iter().all(idle);
+                && d.all_stages().all(idle);
             goes_on
                 && restart(d, event, now, |stage| {
                     stage.rollback && stage.status.is_final() && stage.started_at.is_some()

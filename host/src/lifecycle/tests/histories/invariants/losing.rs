@@ -149,7 +149,7 @@ pub(super) fn an_interrupted_stage_runs_again(seen: &Seen<'_>) -> Held {
     }
     let offered = matches!(&seen.next, Some(Next::Begin(ids)) if ids.contains(&is.id));
     // It waits for what people did in time to others, and has no time itself.
-    let held = over && after.stages.iter().any(Seen::is_owed);
+    let held = over && after.all_stages().any(Seen::is_owed);
     hold!(
         is.status == StageStatus::Waiting && (offered || held),
         "{} was interrupted and is {}: {}",

@@ -72,7 +72,7 @@ impl<'a> Seen<'a> {
         let stages = self.after().map_or(&[][..], |after| &after.stages);
         stages.iter().enumerate().map(move |(place, is)| Step {
             place,
-            was: before.stages.get(place).unwrap_or(&plan[place]),
+            was: before.stages.get(place).map_or(&plan[place], |was| was),
             is,
         })
     }
@@ -190,6 +190,7 @@ invariants! {
         what_runs_is_leased_and_nothing_else,
         commands_are_taken_from_those_who_may_and_kept,
         what_was_planned_stays,
+        a_change_names_all_that_differs,
         each_change_counts_one_version;
 }
 

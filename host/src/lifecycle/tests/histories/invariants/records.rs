@@ -236,11 +236,17 @@ pub(super) fn what_was_planned_stays(seen: &Seen<'_>) -> Held {
     }
     let same = (
         &after.id,
+        &after.application,
+        &after.trigger,
+        &after.target,
         after.created_at,
         after.auto_rollback,
         after.timeout,
     ) == (
         &before.id,
+        &before.application,
+        &before.trigger,
+        &before.target,
         before.created_at,
         before.auto_rollback,
         before.timeout,
@@ -248,6 +254,24 @@ pub(super) fn what_was_planned_stays(seen: &Seen<'_>) -> Held {
         && (before.ending == after.ending
             || matches!(before.ending, None | Some(crate::model::Ending::Exited)));
     hold!(same, "the deployment became another");
+    Ok(())
+}
+
+/// A store writes no more than what a change names.
+pub(super) fn a_change_names_all_that_differs(seen: &Seen<'_>) -> Held {
+    let Ok(change) = seen.outcome else {
+        return Ok(());
+    };
+    let (before, after) = (seen.before, &change.deployment);
+    for place in 0..after.stages.len() {
+        let differs = before.stages.get(place) != after.stages.get(place);
+        let named = change.stages.contains(&place);
+        hold!(named || !differs, "stage {place} differs, and is not named");
+    }
+    let alike = (&before.running, before.strategy, &before.summary)
+        == (&after.running, after.strategy, &after.summary)
+        && (&before.versions, &before.plugins) == (&after.versions, &after.plugins);
+    hold!(change.planned || alike, "what was planned differs unnamed");
     Ok(())
 }
 

@@ -69,7 +69,7 @@ impl World<'_> {
             return self.turns[turn].over;
         }
         let waits = |stage: &&Stage| stage.status == StageStatus::Suspended;
-        let Some(stage) = self.store.stages.iter().find(waits) else {
+        let Some(stage) = self.store.all_stages().find(waits) else {
             return false;
         };
         let kind = match stage.operation {
