@@ -23,8 +23,8 @@ use crate::model::{
 };
 use crate::runner::wiring::{Wiring, declares};
 use crate::runner::{
-    CallLog, Parked, RunError, Runner, Stop, crash, new_deployment_id, now, prune_sources, tidy,
-    transition,
+    CallLog, Claims, Parked, RunError, Runner, Stop, crash, new_deployment_id, now, prune_sources,
+    tidy, transition,
 };
 use crate::source::{Fetched, Hold, LocalSources, Sources, Wanted};
 use crate::store::{Filter, Keep, LogKey, SqliteStore, Store, files_directory};
@@ -421,9 +421,10 @@ impl Host {
         let store = &self.inner.store;
         let known = store.load(id).await?;
         let known = known.ok_or_else(|| Error::Input(format!("there is no deployment {id}")))?;
-        let done = transition(&**store, &known, |_| true, event).await?;
+        let done = transition(&**store, Claims::Nothing, &known, |_| true, event).await?;
         // It fits whatever it is, so there is one.
-        done.ok_or_else(|| Error::Input(format!("deployment {id} is gone")))
+        done.map(|applied| applied.deployment)
+            .ok_or_else(|| Error::Input(format!("deployment {id} is gone")))
     }
 
     /// What a deployment waits for: for each part of it that is not at its end,

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::{OwnedSemaphorePermit, watch};
+use tokio::sync::watch;
 use tokio::task::{AbortHandle, JoinError, JoinSet};
 use tokio::time::Instant;
 
@@ -12,6 +12,7 @@ use crate::lifecycle::{self, Event, Next};
 use crate::model::{Deployment, DeploymentId, StageId, Timestamp};
 use crate::store::Due;
 
+use super::places::Place;
 use super::tidy::{remove_scratch, tidy};
 use super::turn::{LOOK_AGAIN, Turn};
 use super::{Definition, RunError, Runner, Stop, now, stopped};
@@ -191,14 +192,10 @@ impl Runner {
                 Next::Plan if !stopping && lapse.is_none() => {
                     if self.store.ahead(id).await?.is_none() {
                         let planned = self.plan_step(&deployment, &definition, &stop).await?;
-                        if let Some((planned, permit)) = planned {
-                            if let (Some(stage), Some(permit)) = (planned.begun, permit) {
-                                let turn = Turn {
-                                    deployment: Arc::new(planned.deployment.clone()),
-                                    stage,
-                                    definition: definition.clone(),
-                                };
-                                self.start(turn, permit, &mut turns, &stop);
+                        if let Some((planned, place)) = planned {
+                            if let (Some(stage), Some(place)) = (planned.begun, place) {
+                                let turn = Turn::new(&planned.deployment, stage, &definition);
+                                self.start(turn, place, &mut turns, &stop);
                             }
                             known = Some(planned.deployment);
                         }
@@ -247,19 +244,14 @@ impl Runner {
         stop: &watch::Receiver<Stop>,
     ) -> Result<Option<Deployment>, RunError> {
         let mut stopping = stop.clone();
-        let permit = tokio::select! {
-            permit = self.permits.clone().acquire_owned() => permit,
+        let place = tokio::select! {
+            place = self.places.next() => place?,
             () = stopped(&mut stopping, Stop::Soon) => return Ok(None),
         };
-        let permit = permit.map_err(|error| RunError::Broken(error.to_string()))?;
         let claimed = self.claim(&deployment, &stage).await?;
         if let Some(deployment) = &claimed {
-            let turn = Turn {
-                deployment: Arc::new(deployment.clone()),
-                stage,
-                definition: definition.clone(),
-            };
-            self.start(turn, permit, turns, stop);
+            let turn = Turn::new(deployment, stage, definition);
+            self.start(turn, place, turns, stop);
         }
         Ok(claimed)
     }
@@ -268,15 +260,12 @@ impl Runner {
     fn start(
         self: &Arc<Self>,
         turn: Turn,
-        permit: OwnedSemaphorePermit,
+        place: Place,
         turns: &mut Turns,
         stop: &watch::Receiver<Stop>,
     ) {
         let (runner, stop) = (self.clone(), stop.clone());
-        turns.spawn(async move {
-            let _permit = permit;
-            runner.turns(turn, stop).await
-        });
+        turns.spawn(runner.turns(turn, place, stop));
     }
 
     /// Removes the scratch directories of deployments that are over: a host that

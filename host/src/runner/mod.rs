@@ -8,27 +8,26 @@
 //! second looks again.
 
 mod cancelling;
-mod chain;
 pub(crate) mod crash;
 mod drive;
+mod places;
 mod plan;
 mod planning;
 pub(crate) mod providers;
 mod services;
 mod tidy;
+mod transition;
 mod turn;
 pub(crate) mod wiring;
 
 use std::path::{Path, PathBuf};
-use std::slice;
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::watch;
 
 use crate::clock::{heartbeat, lease};
 use crate::definition::{Application, HostLimits, Source as Text};
-use crate::lifecycle::{self, Event, Rejected};
 use crate::model::{Deployment, DeploymentId, PluginKey, Revision, Source, StageId};
 use crate::source::{SourceError, Sources};
 use crate::store::{Holder, Keep, Store, StoreError};
@@ -36,10 +35,12 @@ use crate::store::{Holder, Keep, Store, StoreError};
 pub(crate) use crate::clock::now;
 use cancelling::Calls;
 pub(crate) use drive::Parked;
+use places::Places;
 pub use planning::PlanFailure;
 use providers::Providers;
 pub(crate) use services::CallLog;
 pub(crate) use tidy::{prune_sources, tidy};
+pub(crate) use transition::{Applied, Claims, TransitionError, transition};
 
 /// Drives deployments.
 #[derive(Debug)]
@@ -52,8 +53,7 @@ pub(crate) struct Runner {
     pub(crate) keep: Keep,
     /// Where the scratch directories are.
     pub(crate) scratch: PathBuf,
-    /// As many as stages may run at once.
-    permits: Arc<Semaphore>,
+    places: Places,
     /// The calls under way, to be told of cancels.
     calls: Calls,
 }
@@ -96,15 +96,14 @@ impl Runner {
         keep: Keep,
         scratch: PathBuf,
     ) -> Self {
-        let stages = usize::try_from(limits.concurrent_stages.get()).unwrap_or(usize::MAX);
         Self {
             store,
             sources,
             providers,
+            places: Places::new(limits.concurrent_stages.get()),
             limits,
             keep,
             scratch,
-            permits: Arc::new(Semaphore::new(stages.min(Semaphore::MAX_PERMITS))),
             calls: Calls::default(),
         }
     }
@@ -132,24 +131,6 @@ impl Runner {
 
     async fn load(&self, id: &DeploymentId) -> Result<Deployment, RunError> {
         load(&*self.store, id).await
-    }
-
-    /// Applies an event to a deployment as it is now. None if the event no longer
-    /// fits: then someone else has done it. `known` is what it most likely is.
-    async fn apply(
-        &self,
-        known: &Deployment,
-        still_fits: impl Fn(&Deployment) -> bool,
-        event: impl Fn() -> Event,
-    ) -> Result<Option<Deployment>, RunError> {
-        match transition(&*self.store, known, still_fits, event).await {
-            Ok(deployment) => Ok(deployment),
-            Err(TransitionError::Rejected(rejected)) => {
-                tracing::debug!(%rejected, "an event came too late");
-                Ok(None)
-            }
-            Err(TransitionError::Run(error)) => Err(error),
-        }
     }
 
     /// The files of a revision.
@@ -199,54 +180,6 @@ impl Definition {
                 .map_err(PlanFailure::Definition)
         });
         read.as_ref().map_err(Clone::clone)
-    }
-}
-
-/// Why an event made nothing of a deployment.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum TransitionError {
-    /// It does not fit where the deployment stands.
-    #[error(transparent)]
-    Rejected(#[from] Rejected),
-    /// The store failed.
-    #[error(transparent)]
-    Run(#[from] RunError),
-}
-
-/// Applies an event to a deployment, which is read again if it is another by now.
-/// None if `still_fits` says no to what it is now.
-pub(crate) async fn transition(
-    store: &dyn Store,
-    known: &Deployment,
-    still_fits: impl Fn(&Deployment) -> bool,
-    event: impl Fn() -> Event,
-) -> Result<Option<Deployment>, TransitionError> {
-    let mut read: Option<Deployment> = None;
-    loop {
-        let (deployment, is_now) = (read.as_ref().unwrap_or(known), read.is_some());
-        let wanted = event();
-        let name = wanted.name();
-        let change = still_fits(deployment)
-            .then(|| lifecycle::apply(deployment, wanted, now()))
-            .transpose();
-        match change {
-            Ok(Some(change)) => {
-                crash::before(name);
-                match store.apply(slice::from_ref(&change), &holder(store)).await {
-                    Ok(()) => {
-                        crash::after(name);
-                        return Ok(Some(change.deployment));
-                    }
-                    Err(StoreError::Conflict) => {}
-                    Err(error) => return Err(RunError::from(error).into()),
-                }
-            }
-            // Only what it is now can say no.
-            Ok(None) if is_now => return Ok(None),
-            Err(rejected) if is_now => return Err(rejected.into()),
-            Ok(None) | Err(_) => {}
-        }
-        read = Some(load(store, &known.id).await?);
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::{OwnedSemaphorePermit, watch};
+use tokio::sync::watch;
 
 use crate::definition::Application;
 use crate::lifecycle::{Event, Plan};
@@ -14,11 +14,11 @@ use crate::model::{Attempt, Deployment, DeploymentId, DeploymentStatus, Severity
 use crate::source::changed_files;
 use crate::store::{Fence, LogKey, StoreError};
 
-use super::chain::Applied;
+use super::places::Place;
 use super::planning::{PlanFailure, Planning};
 use super::services::CallLog;
 use super::wiring::Wiring;
-use super::{Definition, RunError, Runner, Stop, new_stage_id, now, stopped};
+use super::{Applied, Claims, Definition, RunError, Runner, Stop, new_stage_id, now, stopped};
 
 /// How often at most it is looked whether a planning was cancelled.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(20);
@@ -31,7 +31,7 @@ impl Runner {
         deployment: &Deployment,
         definition: &Definition,
         stop: &watch::Receiver<Stop>,
-    ) -> Result<Option<(Applied, Option<OwnedSemaphorePermit>)>, RunError> {
+    ) -> Result<Option<(Applied, Option<Place>)>, RunError> {
         let id = &deployment.id;
         let queued = |d: &Deployment| d.status == DeploymentStatus::Queued;
         let planning = |d: &Deployment| d.status == DeploymentStatus::Planning;
@@ -86,8 +86,9 @@ impl Runner {
             }
             () = stopped(&mut stop, Stop::Soon) => {
                 is_stored(&log).await?;
-                let back = self.apply(&deployment, still_mine, || Event::PlanHandedBack);
-                return Ok(back.await?.map(|back| (Applied::alone(back), None)));
+                let event = || Event::PlanHandedBack;
+                let back = self.apply_and(Claims::Nothing, &deployment, still_mine, event);
+                return Ok(back.await?.map(|back| (back, None)));
             }
         };
         match &made {
@@ -105,13 +106,15 @@ impl Runner {
             Err(failure) => Event::PlanFailed(failure.to_string()),
         };
         let event = || event.clone();
-        let goes_on = *stop.borrow() == Stop::No;
-        if goes_on && let Ok(permit) = self.permits.clone().try_acquire_owned() {
-            let planned = self.apply_and_claim(&deployment, still_mine, event).await?;
-            return Ok(planned.map(|planned| (planned, Some(permit))));
-        }
-        let planned = self.apply(&deployment, still_mine, event).await?;
-        Ok(planned.map(|planned| (Applied::alone(planned), None)))
+        let place = match *stop.borrow() {
+            Stop::No => self.places.free(),
+            Stop::Soon | Stop::Now => None,
+        };
+        let claims = place.as_ref().map_or(Claims::Nothing, Place::claims);
+        let planned = self
+            .apply_and(claims, &deployment, still_mine, event)
+            .await?;
+        Ok(planned.map(|planned| (planned, place)))
     }
 
     /// Waits until something no longer holds of a deployment: it is looked at after

@@ -13,10 +13,10 @@ use crate::model::{
 };
 use crate::store::{Fence, Leased, LogKey, StoreError};
 
-use super::chain::Applied;
+use super::places::Place;
 use super::planning::{locate, plan_input};
 use super::services::{CallLog, CallServices};
-use super::{Definition, RunError, Runner, Stop, now, stopped};
+use super::{Applied, Claims, Definition, RunError, Runner, Stop, now, stopped};
 
 /// When a lease is looked at again that can't yet be said to have lapsed.
 pub(super) const LOOK_AGAIN: Duration = Duration::from_secs(1);
@@ -33,6 +33,20 @@ pub(super) struct Turn {
     pub(super) stage: StageId,
     /// The application file of the deployment.
     pub(super) definition: Arc<Definition>,
+}
+
+impl Turn {
+    pub(super) fn new(
+        deployment: &Deployment,
+        stage: StageId,
+        definition: &Arc<Definition>,
+    ) -> Self {
+        Self {
+            deployment: Arc::new(deployment.clone()),
+            stage,
+            definition: Arc::clone(definition),
+        }
+    }
 }
 
 /// How a call to a plugin came back.
@@ -85,26 +99,24 @@ impl Runner {
     pub(super) async fn turns(
         self: Arc<Self>,
         mut turn: Turn,
+        place: Place,
         stop: watch::Receiver<Stop>,
     ) -> Result<Option<Deployment>, RunError> {
         loop {
-            let Some(applied) = self.turn(&turn, &stop).await? else {
+            let Some(applied) = self.turn(&turn, &place, &stop).await? else {
                 return Ok(None);
             };
             let Some(stage) = applied.begun else {
                 return Ok(Some(applied.deployment));
             };
-            turn = Turn {
-                deployment: Arc::new(applied.deployment),
-                stage,
-                definition: turn.definition,
-            };
+            turn = Turn::new(&applied.deployment, stage, &turn.definition);
         }
     }
 
     async fn turn(
         &self,
         turn: &Turn,
+        place: &Place,
         stop: &watch::Receiver<Stop>,
     ) -> Result<Option<Applied>, RunError> {
         let deployment = &turn.deployment;
@@ -170,13 +182,12 @@ impl Runner {
             Err(error) => return Err(error.into()),
         }
         let mine = |d: &Deployment| is_running(d, &stage.id, stage.attempt);
-        if *stop.borrow() == Stop::No {
-            return self
-                .apply_and_claim(deployment, mine, || event.clone())
-                .await;
-        }
-        let applied = self.apply(deployment, mine, || event.clone()).await?;
-        Ok(applied.map(Applied::alone))
+        let claims = match *stop.borrow() {
+            Stop::No => place.claims(),
+            Stop::Soon | Stop::Now => Claims::Nothing,
+        };
+        self.apply_and(claims, deployment, mine, || event.clone())
+            .await
     }
 
     async fn call(

@@ -65,10 +65,15 @@ trait Work: Send {
 
 struct Task<T, F> {
     work: F,
-    doing: String,
-    file: Arc<Path>,
     result: Option<Result<T, Fault>>,
-    reply: oneshot::Sender<Result<T, StoreError>>,
+    reply: oneshot::Sender<Answer<T, F>>,
+}
+
+/// The result of a piece of work, and the work itself: what it has written is dropped
+/// by who asked, not by the one thread that all wait for.
+struct Answer<T, F> {
+    result: Result<T, Fault>,
+    _work: F,
 }
 
 impl<T, F> Work for Task<T, F>
@@ -88,9 +93,9 @@ where
             (None, Some(result)) => result,
             (None, None) => Err(Fault::Other("it was never done".to_owned())),
         };
-        let result = result.map_err(|fault| fault.while_doing(&self.doing, &self.file));
+        let _work = self.work;
         // Who asked may have gone away: what is stored stays stored.
-        let _ = self.reply.send(result);
+        let _ = self.reply.send(Answer { result, _work });
     }
 }
 
@@ -139,16 +144,16 @@ impl Writer {
         let (reply, answer) = oneshot::channel();
         let task = Task {
             work,
-            doing: doing.clone(),
-            file: Arc::clone(&self.file),
             result: None,
             reply,
         };
         if let Some(queue) = &self.queue
             && queue.send(Message::Work(Box::new(task))).is_ok()
-            && let Ok(result) = answer.await
+            && let Ok(answer) = answer.await
         {
-            return result;
+            return answer
+                .result
+                .map_err(|fault| fault.while_doing(&doing, &self.file));
         }
         let fault = Fault::Other(
             "the store's writing thread has ended: see the log, and start the host again"
