@@ -12,7 +12,7 @@ use super::{bare, verdict, world};
 const DEPLOYMENTS: u64 = 3_000;
 
 /// Stages that run at once.
-const AT_WORK: NonZeroU32 = NonZeroU32::new(256).expect("it is not zero");
+const AT_WORK: NonZeroU32 = NonZeroU32::new(1024).expect("it is not zero");
 
 /// As many are stored at once as a busy host would be asked for.
 const AT_ONCE: usize = 64;
