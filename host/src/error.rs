@@ -48,6 +48,7 @@ impl Error {
                 | Self::Plugins(_)
                 | Self::Refused(_)
                 | Self::Source(SourceError::Invalid(_))
+                | Self::Store(StoreError::Missing(_))
         )
     }
 }

@@ -40,6 +40,9 @@ pub struct Host {
 struct Inner {
     config: HostConfig,
     store: Arc<dyn Store>,
+    /// The file that the store keeps everything in; none if it is the embedder's
+    /// own.
+    state_file: Option<PathBuf>,
     sources: Arc<dyn Sources>,
     scratch: PathBuf,
     native: Vec<(PluginKey, Arc<dyn Plugin>)>,
@@ -70,6 +73,7 @@ pub struct HostBuilder {
     config: Option<HostConfig>,
     plugins_directory: Option<PathBuf>,
     state_file: Option<PathBuf>,
+    must_exist: bool,
     store: Option<Arc<dyn Store>>,
     sources: Option<Arc<dyn Sources>>,
     native: Vec<(PluginKey, Arc<dyn Plugin>)>,
@@ -183,6 +187,15 @@ impl HostBuilder {
         self
     }
 
+    /// Demands that the state file is there, for a host that has nothing to store
+    /// in a new one: none is made, and [`StoreError::Missing`](crate::store::StoreError)
+    /// says so.
+    #[must_use]
+    pub fn existing_state(mut self) -> Self {
+        self.must_exist = true;
+        self
+    }
+
     /// A store of one's own, in place of the state file.
     #[must_use]
     pub fn store(mut self, store: Arc<dyn Store>) -> Self {
@@ -225,12 +238,22 @@ impl HostBuilder {
             config.state_file = file;
         }
         let files = files_directory(&config.state_file);
-        let store = match self.store {
-            Some(store) => store,
+        let (store, state_file) = match self.store {
+            Some(store) => (store, None),
             None => {
-                let file = config.state_file.clone();
-                let opened = tokio::task::spawn_blocking(move || SqliteStore::open(&file)).await;
-                Arc::new(opened.map_err(|error| Error::Host(error.to_string()))??)
+                let (file, must_exist) = (config.state_file.clone(), self.must_exist);
+                let opened = tokio::task::spawn_blocking(move || {
+                    if must_exist {
+                        SqliteStore::open_existing(&file)
+                    } else {
+                        SqliteStore::open(&file)
+                    }
+                });
+                let opened = opened
+                    .await
+                    .map_err(|error| Error::Host(error.to_string()))??;
+                let store: Arc<dyn Store> = Arc::new(opened);
+                (store, Some(config.state_file.clone()))
             }
         };
         let sources = self.sources.unwrap_or_else(|| {
@@ -241,6 +264,7 @@ impl HostBuilder {
             inner: Arc::new(Inner {
                 config,
                 store,
+                state_file,
                 sources,
                 scratch: files.join("scratch"),
                 native: self.native,
@@ -420,7 +444,7 @@ impl Host {
     ) -> Result<Deployment, Error> {
         let store = &self.inner.store;
         let known = store.load(id).await?;
-        let known = known.ok_or_else(|| Error::Input(format!("there is no deployment {id}")))?;
+        let known = known.ok_or_else(|| self.unknown(id.as_str()))?;
         let done = transition(&**store, Claims::Nothing, &known, |_| true, event).await?;
         // It fits whatever it is, so there is one.
         done.map(|applied| applied.deployment)
@@ -498,11 +522,7 @@ impl Host {
         let id = match (exact, found.as_slice()) {
             (Some(exact), _) => exact,
             (None, [one]) => one,
-            (None, []) => {
-                return Err(Error::Input(format!(
-                    "there is no deployment {id}; see `stagewright deployments`"
-                )));
-            }
+            (None, []) => return Err(self.unknown(id)),
             (None, several) => {
                 let ids: Vec<&str> = several.iter().map(DeploymentId::as_str).collect();
                 return Err(Error::Input(format!(
@@ -513,6 +533,23 @@ impl Host {
         };
         let loaded = self.inner.store.load(id).await?;
         loaded.ok_or_else(|| Error::Input(format!("deployment {id} is gone")))
+    }
+
+    /// That there is no such deployment, and where none is.
+    fn unknown(&self, id: &str) -> Error {
+        Error::Input(match self.state_file() {
+            Some(file) => format!(
+                "there is no deployment {id} in {}; see `stagewright deployments`, or name another \
+                 configuration by `--config FILE`",
+                file.display()
+            ),
+            None => format!("there is no deployment {id}; see `stagewright deployments`"),
+        })
+    }
+
+    /// The file that everything is kept in; none with a store of one's own.
+    pub fn state_file(&self) -> Option<&Path> {
+        self.inner.state_file.as_deref()
     }
 
     /// Deployments, newest first.

@@ -96,7 +96,7 @@ fn a_stage_whose_log_finds_no_room_goes_on_where_it_was_when_there_is_room() {
 fn what_does_not_fit_on_the_disk_is_not_deployed_and_the_file_is_named() {
     let project = Project::with(&["wait"]);
     project.pipeline("- { name: WAIT, with: { duration: 1ms } }\n");
-    project.run(&["deployments"]).exits(0);
+    project.run(&["work", "--until-idle"]).exits(0);
     project.write("large", vec![b'x'; 1 << 20]);
     // In blocks of half a KiB or of one, as the shell sees fit.
     let by = ["sh", "-c", "trap '' XFSZ; ulimit -f 600; exec \"$@\"", "sh"];
@@ -117,12 +117,7 @@ fn a_state_where_nothing_can_be_made_is_refused_with_its_place() {
     // Where the system lets nobody make anything, however mighty.
     for place in ["/proc/stagewright.db", "/sys/a/state.db", "file/state.db"] {
         project.write("stagewright.yaml", format!("stateFile: {place}\n"));
-        for command in [
-            &["deployments"][..],
-            &["show", "x"][..],
-            &["run", "app.yaml"][..],
-            &["work", "--until-idle"][..],
-        ] {
+        for command in [&["run", "app.yaml"][..], &["work", "--until-idle"][..]] {
             let ended = one_error(project.run(command), 4);
             let directory = place.rsplit_once('/').expect("a directory").0;
             ended.complains(directory).complains("name another file");

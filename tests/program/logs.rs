@@ -44,7 +44,8 @@ fn a_log_is_named_by_place_name_or_id_and_a_name_that_is_two_is_refused_with_the
     project
         .run(&["logs", "nothing"])
         .exits(2)
-        .complains("there is no deployment nothing; see `stagewright deployments`");
+        .complains("there is no deployment nothing in ")
+        .complains("; see `stagewright deployments`");
 }
 
 #[test]

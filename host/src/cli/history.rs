@@ -93,7 +93,10 @@ pub(super) async fn list(host: &Host, args: &ListArgs, output: &Output) -> Resul
     if output.is_json() {
         output.json(&deployments);
     } else if deployments.is_empty() {
-        output.line("no deployments");
+        output.line(match host.state_file() {
+            Some(file) => format!("no deployments in {}", clean(file.display())),
+            None => "no deployments".to_owned(),
+        });
     } else {
         table(&deployments, output);
     }

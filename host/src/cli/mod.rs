@@ -26,7 +26,7 @@ use tracing_subscriber::EnvFilter;
 
 use crate::definition::{Diagnostics, HostConfig};
 use crate::model::{CommandKind, Strategy, person};
-use crate::{Error, Host};
+use crate::{Error, Host, HostBuilder};
 
 use clean::clean;
 use output::Output;
@@ -423,7 +423,10 @@ async fn run(cli: &Cli, output: &Output) -> Result<Exit, Error> {
             backup::backup(&host(cli, output).await?, directory, output).await
         }
         Command::Logs(args) => history::logs(&host(cli, output).await?, args, output).await,
-        Command::Plugins => plugins::list(&host(cli, output).await?, output).await,
+        Command::Plugins => {
+            let host = builder(cli, output)?.build().await?;
+            plugins::list(&host, output).await
+        }
     }
 }
 
@@ -445,16 +448,22 @@ async fn until_interrupted<T>(
     }
 }
 
-/// The host of this configuration.
-async fn host(cli: &Cli, output: &Output) -> Result<Host, Error> {
+/// A host of this configuration, which is not made yet.
+fn builder(cli: &Cli, output: &Output) -> Result<HostBuilder, Error> {
     let config = read_config(cli.config.as_deref(), output).map_err(Error::Definition)?;
-    Host::builder().config(config).build().await
+    Ok(Host::builder().config(config))
+}
+
+/// The host of this configuration, for a command about what is stored: a new, empty
+/// state would only hide that this is the wrong directory.
+async fn host(cli: &Cli, output: &Output) -> Result<Host, Error> {
+    builder(cli, output)?.existing_state().build().await
 }
 
 /// The host of this configuration, for a command that works with its plugins: says
 /// which of them were kept out.
 async fn working(cli: &Cli, output: &Output) -> Result<Host, Error> {
-    let host = host(cli, output).await?;
+    let host = builder(cli, output)?.build().await?;
     for plugin in host.plugins().await?.kept_out() {
         let file = clean(plugin.file);
         let reason = clean(plugin.reason);

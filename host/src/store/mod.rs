@@ -14,7 +14,7 @@ mod own_store_tests;
 mod sqlite;
 
 use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use async_trait::async_trait;
 use tokio::sync::watch;
@@ -298,6 +298,13 @@ pub enum StoreError {
     /// The write comes from an execution that is not the newest.
     #[error("the stage runs again elsewhere: this attempt's writes no longer count")]
     Stale,
+    /// There is no file where the store should be, and none was to be made.
+    #[error(
+        "there is no state file {}, so nothing was deployed with it; `--config FILE` names another \
+         configuration, and `stateFile` in that another state",
+        .0.display()
+    )]
+    Missing(PathBuf),
     /// The store can't be opened. The text says why and what to do.
     #[error("{0}")]
     Open(String),

@@ -130,6 +130,37 @@ fn a_deployment_that_can_not_be_read_hides_no_other_and_is_named() {
 }
 
 #[test]
+fn a_command_about_what_is_stored_makes_no_state_and_names_the_one_it_looked_for() {
+    let project = Project::with(&["approval"]);
+    let file = project.path(".stagewright/state.db");
+    for command in [
+        &["deployments"][..],
+        &["show", "x"],
+        &["logs", "x"],
+        &["cancel", "x", "--by", "ann"],
+        &["approve", "x", "--by", "ann"],
+        &["skip", "x", "--by", "ann"],
+        &["backup", "copy"],
+    ] {
+        one_error(project.run(command), 2)
+            .complains(&format!("there is no state file {}", file.display()))
+            .complains("`--config FILE` names another")
+            .complains("`stateFile`");
+        assert!(!project.path(".stagewright").exists(), "{command:?}");
+        assert!(!project.path("copy").exists(), "{command:?}");
+    }
+    // Where there is one without that deployment, it is named too.
+    project.run(&["work", "--until-idle"]).exits(0);
+    for command in ["show", "logs", "cancel", "approve", "skip"] {
+        one_error(project.run(&[command, "x"]), 2)
+            .complains(&format!("there is no deployment x in {}", file.display()))
+            .complains("`--config FILE`");
+    }
+    let listed = project.run(&["deployments"]).exits(0);
+    listed.says(&format!("no deployments in {}", file.display()));
+}
+
+#[test]
 fn a_state_file_that_is_named_as_a_directory_is_refused_and_none_is_made() {
     let project = Project::with(&["wait"]);
     project.write("stagewright.yaml", "stateFile: state/\n");

@@ -22,6 +22,7 @@ fn a_configuration_that_is_a_link_to_nowhere_is_not_taken_for_none() {
 #[test]
 fn a_wish_for_the_hosts_own_log_that_says_nothing_is_told_and_stops_nothing() {
     let project = Project::with(&["wait"]);
+    project.run(&["work", "--until-idle"]).exits(0);
     let with = |wish: &str| {
         let wish = format!("STAGEWRIGHT_LOG={wish}");
         project
@@ -40,11 +41,11 @@ fn a_variable_that_names_no_configuration_counts_as_not_set() {
     let project = Project::with(&["wait"]);
     project.write("other.yaml", "stateFile: other.db\n");
     let empty = ["env", "STAGEWRIGHT_CONFIG="];
-    let listed = project.start_by(&empty, &["deployments"]).end();
-    listed.exits(0).says("no deployments");
+    let work = project.start_by(&empty, &["work", "--until-idle"]).end();
+    work.exits(0);
     assert!(project.path(".stagewright/state.db").exists());
-    let listed = project.start_by(&empty, &["--config", "other.yaml", "deployments"]);
-    listed.end().exits(0);
+    let work = ["--config", "other.yaml", "work", "--until-idle"];
+    project.start_by(&empty, &work).end().exits(0);
     assert!(project.path("other.db").exists());
     // Who writes it out has meant something.
     project.run(&["--config", "", "deployments"]).exits(2);

@@ -38,6 +38,7 @@ use std::thread;
 use std::time::Duration;
 
 use self::hosts::Hosts;
+use self::open::Absent;
 use self::readers::Readers;
 use self::writer::Writer;
 use super::StoreError;
@@ -74,10 +75,16 @@ impl SqliteStore {
     /// Blocks for as long as the disk needs, or another process that has the file
     /// locked: up to ten seconds.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
-        Self::open_with(path.as_ref(), PATIENCE)
+        Self::open_with(path.as_ref(), PATIENCE, Absent::Made)
     }
 
-    fn open_with(path: &Path, patience: Duration) -> Result<Self, StoreError> {
+    /// Opens the store as [`SqliteStore::open`] does, in a file that has to be
+    /// there: [`StoreError::Missing`] if it is not, and nothing is made.
+    pub fn open_existing(path: impl AsRef<Path>) -> Result<Self, StoreError> {
+        Self::open_with(path.as_ref(), PATIENCE, Absent::Missed)
+    }
+
+    fn open_with(path: &Path, patience: Duration, absent: Absent) -> Result<Self, StoreError> {
         // Also where the process changes its directory later on.
         let path = &std::path::absolute(path).map_err(|error| {
             StoreError::Open(format!(
@@ -85,7 +92,7 @@ impl SqliteStore {
                 path.display().to_string()
             ))
         })?;
-        let connection = open::writing(path, patience)?;
+        let connection = open::writing(path, patience, absent)?;
         let file: Arc<Path> = Arc::from(path.as_path());
         let directory = files_directory(path).join("hosts");
         let beside = |error: io::Error| {

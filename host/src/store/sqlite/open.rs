@@ -27,18 +27,29 @@ const CHECKPOINT_PAGES: i64 = 4_000;
 /// What the log beside the file is cut to after a flood, in bytes.
 const LOG_SIZE: i64 = 64 << 20;
 
-/// The connection that writes, to a file that is made or brought to this version
-/// if need be.
-pub(super) fn writing(path: &Path, patience: Duration) -> Result<Connection, StoreError> {
-    prepare(path)?;
+/// What becomes of a file that is not there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Absent {
+    /// It is made, with the directories above it.
+    Made,
+    /// It is missed.
+    Missed,
+}
+
+/// The connection that writes, to a file that is brought to this version if need
+/// be.
+pub(super) fn writing(
+    path: &Path,
+    patience: Duration,
+    absent: Absent,
+) -> Result<Connection, StoreError> {
+    prepare(path, absent)?;
     let failed = |error| Fault::from(error).opening(path);
-    let mut connection = Connection::open_with_flags(
-        path,
-        OpenFlags::SQLITE_OPEN_READ_WRITE
-            | OpenFlags::SQLITE_OPEN_CREATE
-            | OpenFlags::SQLITE_OPEN_NO_MUTEX,
-    )
-    .map_err(failed)?;
+    let mut flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    if absent == Absent::Made {
+        flags |= OpenFlags::SQLITE_OPEN_CREATE;
+    }
+    let mut connection = Connection::open_with_flags(path, flags).map_err(failed)?;
     connection.busy_timeout(patience).map_err(failed)?;
     keep_statements(&connection).map_err(failed)?;
     // Before anything is written to it.
@@ -101,8 +112,8 @@ pub fn files_directory(path: &Path) -> PathBuf {
     PathBuf::from(name)
 }
 
-/// Makes the directories above, and looks at what is there.
-fn prepare(path: &Path) -> Result<(), StoreError> {
+/// Makes the directories above if need be, and looks at what is there.
+fn prepare(path: &Path, absent: Absent) -> Result<(), StoreError> {
     let shown = path.display();
     let names_a_directory = path.as_os_str().as_encoded_bytes().ends_with(b"/");
     if names_a_directory || path.is_dir() {
@@ -111,7 +122,9 @@ fn prepare(path: &Path) -> Result<(), StoreError> {
             path.join("state.db").display()
         )));
     }
-    if let Some(parent) = path.parent() {
+    if absent == Absent::Made
+        && let Some(parent) = path.parent()
+    {
         fs::create_dir_all(parent).map_err(|error| {
             StoreError::Open(format!(
                 "the directory {} for the state can't be made: {error}; make it, or name another \
@@ -121,7 +134,12 @@ fn prepare(path: &Path) -> Result<(), StoreError> {
         })?;
     }
     match fs::metadata(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            return match absent {
+                Absent::Made => Ok(()),
+                Absent::Missed => Err(StoreError::Missing(path.to_owned())),
+            };
+        }
         Err(error) => return Err(unusable(path, &error)),
         // Even for a user whom the system would let write it.
         Ok(metadata) if metadata.permissions().readonly() => return Err(read_only(path)),

@@ -8,6 +8,7 @@ use rusqlite::Connection;
 use tempfile::TempDir;
 
 use super::SqliteStore;
+use super::open::Absent;
 use super::schema::{APPLICATION_ID, VERSION, pragma};
 use crate::lifecycle::{self, Event};
 use crate::model::{DeploymentStatus, StageStatus, Timestamp};
@@ -22,7 +23,7 @@ fn directory() -> (TempDir, PathBuf) {
 /// Why a file is refused; it must be as it was before.
 fn refused(path: &Path) -> String {
     let before = fs::read(path).ok();
-    let error = SqliteStore::open_with(path, Duration::ZERO).unwrap_err();
+    let error = SqliteStore::open_with(path, Duration::ZERO, Absent::Made).unwrap_err();
     assert_eq!(fs::read(path).ok(), before);
     let StoreError::Open(message) = error else {
         panic!("{error:?}");
@@ -157,7 +158,7 @@ fn a_file_that_another_process_has_locked_is_refused_after_a_while() {
     let (_directory, path) = directory();
     let other = Connection::open(&path).unwrap();
     other.execute_batch("BEGIN EXCLUSIVE").unwrap();
-    let message = SqliteStore::open_with(&path, Duration::from_millis(1))
+    let message = SqliteStore::open_with(&path, Duration::from_millis(1), Absent::Made)
         .unwrap_err()
         .to_string();
     assert!(message.contains("locked for too long"), "{message}");

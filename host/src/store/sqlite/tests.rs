@@ -25,7 +25,7 @@ pub(super) fn store() -> (SqliteStore, TempDir) {
 fn locked(patience: Duration) -> (SqliteStore, Connection, TempDir) {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("state.db");
-    let store = SqliteStore::open_with(&path, patience).unwrap();
+    let store = SqliteStore::open_with(&path, patience, Absent::Made).unwrap();
     let other = Connection::open(&path).unwrap();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
     (store, other, directory)
