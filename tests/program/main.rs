@@ -17,6 +17,7 @@ mod keeping;
 mod leaving;
 mod leftovers;
 mod logs;
+mod losing_the_state;
 mod output;
 mod plan_errors;
 mod planning;

@@ -305,6 +305,15 @@ pub enum StoreError {
         .0.display()
     )]
     Missing(PathBuf),
+    /// The file, or one of those that belong to it, is no longer the one that the
+    /// store has open. Nothing more is stored or read.
+    #[error(
+        "the state file {} (or its `-wal` or `-shm` beside it) was removed, moved or replaced while \
+         it was in use: nothing more is stored; put it back, or a backup of it, with no host \
+         running, and start again",
+        .0.display()
+    )]
+    Gone(PathBuf),
     /// The store can't be opened. The text says why and what to do.
     #[error("{0}")]
     Open(String),

@@ -16,6 +16,8 @@ pub(super) enum Fault {
     Conflict,
     /// The fence does not hold.
     Stale,
+    /// The file, or one of those beside it, is no longer the one that was opened.
+    Gone,
     /// SQLite refused or failed.
     Sql(Arc<rusqlite::Error>),
     /// What is stored can't be read.
@@ -65,6 +67,7 @@ impl Fault {
         match self {
             Self::Conflict => StoreError::Conflict,
             Self::Stale => StoreError::Stale,
+            Self::Gone => StoreError::Gone(file.to_owned()),
             fault => StoreError::Failed {
                 doing: format!("{doing} in {}", file.display()),
                 source: Box::new(Cause(fault)),
@@ -98,6 +101,9 @@ impl fmt::Display for Cause {
         let error = match &self.0 {
             Fault::Conflict => return write!(f, "{}", StoreError::Conflict),
             Fault::Stale => return write!(f, "{}", StoreError::Stale),
+            Fault::Gone => {
+                return f.write_str("it was removed or replaced while it was opened: try again");
+            }
             Fault::Unreadable(text) | Fault::Other(text) => return f.write_str(text),
             Fault::Sql(error) => error,
         };

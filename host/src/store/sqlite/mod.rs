@@ -14,6 +14,7 @@ mod deployments;
 mod events;
 mod fault;
 mod hosts;
+mod in_place;
 mod logs;
 mod open;
 #[cfg(test)]
@@ -38,6 +39,7 @@ use std::thread;
 use std::time::Duration;
 
 use self::hosts::Hosts;
+use self::in_place::InPlace;
 use self::open::Absent;
 use self::readers::Readers;
 use self::writer::Writer;
@@ -93,6 +95,8 @@ impl SqliteStore {
             ))
         })?;
         let connection = open::writing(path, patience, absent)?;
+        let in_place = InPlace::of(path).map_err(|fault| fault.opening(path))?;
+        let in_place = Arc::new(in_place);
         let file: Arc<Path> = Arc::from(path.as_path());
         let directory = files_directory(path).join("hosts");
         let beside = |error: io::Error| {
@@ -119,6 +123,8 @@ impl SqliteStore {
         let connections = (0..count.clamp(1, READERS))
             .map(|_| open::reading(path, patience))
             .collect::<Result<_, _>>()?;
+        // They have opened what the name stands for now.
+        in_place.look().map_err(|fault| fault.opening(path))?;
         let threads = |error| {
             StoreError::Open(format!(
                 "the threads of the store can't be started: {error}; see the limits on processes \
@@ -126,9 +132,16 @@ impl SqliteStore {
             ))
         };
         Ok(Self {
-            writer: Writer::start(connection, Arc::clone(&file), patience, Arc::clone(&hosts))
+            readers: Readers::start(connections, Arc::clone(&file), Arc::clone(&in_place))
                 .map_err(threads)?,
-            readers: Readers::start(connections, Arc::clone(&file)).map_err(threads)?,
+            writer: Writer::start(
+                connection,
+                Arc::clone(&file),
+                patience,
+                Arc::clone(&hosts),
+                in_place,
+            )
+            .map_err(threads)?,
             hosts,
             file,
         })

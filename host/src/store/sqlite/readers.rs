@@ -9,6 +9,7 @@ use rusqlite::Connection;
 use tokio::sync::oneshot;
 
 use super::fault::Fault;
+use super::in_place::InPlace;
 use crate::store::StoreError;
 
 /// The way to the reading threads.
@@ -17,13 +18,18 @@ pub(super) struct Readers {
     file: Arc<Path>,
     queue: Option<mpsc::Sender<Job>>,
     threads: Vec<JoinHandle<()>>,
+    in_place: Arc<InPlace>,
 }
 
 type Job = Box<dyn FnOnce(&Connection) + Send>;
 
 impl Readers {
     /// Starts a thread for each connection.
-    pub(super) fn start(connections: Vec<Connection>, file: Arc<Path>) -> std::io::Result<Self> {
+    pub(super) fn start(
+        connections: Vec<Connection>,
+        file: Arc<Path>,
+        in_place: Arc<InPlace>,
+    ) -> std::io::Result<Self> {
         let (queue, jobs) = mpsc::channel();
         let jobs = Arc::new(Mutex::new(jobs));
         let threads = connections
@@ -43,6 +49,7 @@ impl Readers {
             file,
             queue: Some(queue),
             threads,
+            in_place,
         })
     }
 
@@ -53,10 +60,13 @@ impl Readers {
         F: FnOnce(&Connection) -> Result<T, Fault> + Send + 'static,
     {
         let (reply, answer) = oneshot::channel();
+        let in_place = Arc::clone(&self.in_place);
         let job: Job = Box::new(move |connection| {
             if !reply.is_closed() {
+                let read = in_place.known();
+                let read = read.and_then(|()| in_one_moment(connection, work));
                 // Nobody may be there any more to hear it.
-                let _ = reply.send(in_one_moment(connection, work));
+                let _ = reply.send(read);
             }
         });
         let result = match &self.queue {

@@ -21,6 +21,7 @@ use tokio::sync::{oneshot, watch};
 
 use super::fault::Fault;
 use super::hosts::Hosts;
+use super::in_place::InPlace;
 use crate::store::StoreError;
 
 /// How much goes into one commit at most: the first of a group should not wait
@@ -107,6 +108,7 @@ impl Writer {
         file: Arc<Path>,
         patience: Duration,
         hosts: Arc<Hosts>,
+        in_place: Arc<InPlace>,
     ) -> std::io::Result<Self> {
         let (queue, messages) = mpsc::channel();
         let changes = watch::Sender::new(0);
@@ -116,6 +118,7 @@ impl Writer {
             messages,
             patience,
             hosts,
+            in_place,
             changes: changes.clone(),
             commits: Arc::clone(&commits),
             seen: None,
@@ -195,6 +198,7 @@ struct Thread {
     messages: mpsc::Receiver<Message>,
     patience: Duration,
     hosts: Arc<Hosts>,
+    in_place: Arc<InPlace>,
     changes: watch::Sender<u64>,
     commits: Arc<AtomicU64>,
     /// The `data_version` that the watchers know of; none while nobody watches.
@@ -240,6 +244,10 @@ impl Thread {
     fn look(&mut self) {
         if self.changes.receiver_count() == 0 {
             return;
+        }
+        if self.in_place.known().is_ok() && self.in_place.look().is_err() {
+            // Each of them then looks, and is told why nothing more comes.
+            self.tell();
         }
         let version = self
             .connection
@@ -327,6 +335,7 @@ impl Thread {
     fn begin(&self) -> Result<u64, Fault> {
         // Nothing is open, unless a fault left it so.
         self.abandon();
+        self.in_place.look()?;
         let started = Instant::now();
         loop {
             match self.execute("BEGIN IMMEDIATE") {
@@ -357,6 +366,8 @@ impl Thread {
 
     fn commit(&self, before: u64) -> Result<(), Fault> {
         self.execute("COMMIT")?;
+        // What was stored where nobody will find it is not acknowledged.
+        self.in_place.look()?;
         // Such as a renewal where there is no lease.
         if self.connection.total_changes() != before {
             self.commits.fetch_add(1, Ordering::SeqCst);
