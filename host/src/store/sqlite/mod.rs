@@ -14,6 +14,7 @@ mod deployments;
 mod events;
 mod fault;
 mod hosts;
+mod immutable;
 mod in_place;
 mod logs;
 mod open;

@@ -1,20 +1,18 @@
 //! Opening the file: each thing that can be wrong with it is told in one
 //! sentence that says what to do.
 
-use std::fs::{self, OpenOptions};
-use std::io::{self, Read};
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
+use rustix::fs::{Access, AtFlags, CWD, accessat};
 
 use super::fault::Fault;
-use super::schema;
+use super::{immutable, schema};
 use crate::store::StoreError;
-
-/// The first bytes of every SQLite file.
-const MAGIC: &[u8] = b"SQLite format 3\0";
 
 /// Statements that each connection keeps prepared.
 const STATEMENTS: usize = 64;
@@ -150,13 +148,11 @@ fn prepare(path: &Path, absent: Absent) -> Result<(), StoreError> {
         }
         Ok(_) => {}
     }
-    let mut start = Vec::new();
-    let file = OpenOptions::new().read(true).write(true).open(path);
-    match file.and_then(|file| file.take(MAGIC.len() as u64).read_to_end(&mut start)) {
-        Ok(_) if start.is_empty() || start == MAGIC => Ok(()),
-        Ok(_) => Err(StoreError::Open(format!(
-            "{shown} is not a SQLite file: name another file for the state, which is then made"
-        ))),
+    // Not by opening it: see `immutable`.
+    let wanted = Access::READ_OK | Access::WRITE_OK;
+    match accessat(CWD, path, wanted, AtFlags::EACCESS).map_err(io::Error::from) {
+        Ok(()) if immutable::is_of_another_kind(path) => Err(of_another_kind(path)),
+        Ok(()) => Ok(()),
         Err(error) => match error.kind() {
             io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
                 Err(read_only(path))
@@ -164,6 +160,13 @@ fn prepare(path: &Path, absent: Absent) -> Result<(), StoreError> {
             _ => Err(unusable(path, &error)),
         },
     }
+}
+
+pub(super) fn of_another_kind(path: &Path) -> StoreError {
+    StoreError::Open(format!(
+        "{} is not a SQLite file: name another file for the state, which is then made",
+        path.display()
+    ))
 }
 
 fn read_only(path: &Path) -> StoreError {

@@ -64,6 +64,25 @@ fn stores_that_are_opened_at_the_same_time_on_a_new_file_make_it_once() {
     });
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn a_second_store_in_a_process_takes_no_lock_from_the_first() {
+    use std::os::unix::fs::MetadataExt;
+
+    let (_directory, path) = directory();
+    let _first = SqliteStore::open(&path).unwrap();
+    let file = format!(":{} ", fs::metadata(&path).unwrap().ino());
+    let locks = || {
+        let locks = fs::read_to_string("/proc/locks").unwrap();
+        let of_file = |line: &&str| line.contains("POSIX") && line.contains(&file);
+        locks.lines().filter(of_file).count()
+    };
+    let before = locks();
+    assert!(before > 0, "a file that is in use is locked");
+    drop(SqliteStore::open(&path).unwrap());
+    assert_eq!(locks(), before);
+}
+
 #[test]
 fn a_directory_is_refused_and_a_file_in_it_is_proposed() {
     let (directory, _) = directory();
