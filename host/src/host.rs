@@ -26,6 +26,7 @@ use crate::runner::{
     CallLog, Claims, Parked, RunError, Runner, Stop, crash, new_deployment_id, now, prune_sources,
     tidy, transition,
 };
+use crate::silence::{Silent, silent};
 use crate::source::{Fetched, Hold, LocalSources, Sources, Wanted};
 use crate::store::{Filter, Keep, LogKey, SqliteStore, Store, files_directory};
 
@@ -598,19 +599,13 @@ impl Host {
         }
     }
 
-    /// Whether something of a deployment is at work under a host that is gone: it
-    /// goes on as soon as another host drives it.
+    /// What of a deployment is at work under a host that does not answer: it goes on
+    /// as soon as another host drives it.
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn is_orphaned(&self, deployment: &DeploymentId) -> Result<bool, Error> {
-        let store = &self.inner.store;
-        for lease in store.leases(deployment).await? {
-            if store.has_lapsed(&lease, now()).await? {
-                return Ok(true);
-            }
-        }
-        Ok(false)
+    pub async fn silent(&self, deployment: &DeploymentId) -> Result<Vec<Silent>, Error> {
+        Ok(silent(&*self.inner.store, deployment).await?)
     }
 
     /// The plugins that serve, and those that were kept out.

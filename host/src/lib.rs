@@ -47,6 +47,7 @@ pub mod model;
 pub mod plugins;
 mod runner;
 pub mod sandbox;
+mod silence;
 pub mod source;
 pub mod store;
 
@@ -57,3 +58,4 @@ pub use error::Error;
 pub use fleet::{Fleet, KeptOut, Serving};
 pub use host::{Cancel, Host, HostBuilder, Preview, Request, Run};
 pub use runner::PlanFailure;
+pub use silence::Silent;

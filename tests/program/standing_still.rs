@@ -1,7 +1,7 @@
 //! A host that stands still for longer than its leases last, and then goes on:
 //! what it was at is another's by then.
 
-use stagewright_tests::{Gate, Project, Running, State};
+use stagewright_tests::{Clock, Gate, Project, Running, State};
 
 use crate::{course, id};
 
@@ -30,6 +30,66 @@ fn project(gates: [&Gate; 2]) -> Project {
          - name: PROBE\n  with: {{ do: [{{ get: [application, who] }}] }}\n"
     ));
     project
+}
+
+/// What people are shown of a deployment who look so late that the leases have lapsed
+/// of a host that stands still.
+fn shown_later(project: &Project, id: &str) -> String {
+    let clock = Clock::new();
+    clock.set(60);
+    let shown = project.start_by(&["env", &clock.variable()], &["show", id]);
+    shown.end().exits(0).stdout
+}
+
+#[test]
+fn of_a_stage_whose_host_does_not_answer_is_said_since_when_and_what_comes_next() {
+    let gates = [Gate::new(), Gate::new()];
+    let project = project([&gates[0], &gates[1]]);
+    let mut still = project.start(&["run", "app.yaml", "--strategy", "pipeline"]);
+    still.line_with("| attempt 1 began");
+    let newest = project.newest();
+    let id = id(&newest);
+    let shown = project.run(&["show", id]).exits(0);
+    shown.says("1 PROBE waits for its plugin, which is at work");
+    State::of(&project).halt(&still);
+    let shown = shown_later(&project, id);
+    for words in [
+        "1 PROBE waits for its host, which has not answered since 20",
+        "the next host that works on this state takes it over: `stagewright work`",
+    ] {
+        assert!(shown.contains(words), "{shown}");
+    }
+    assert!(!shown.contains("at work:"), "{shown}");
+    // Nor has anybody told its plugin of a cancel.
+    project.run(&["cancel", id, "--by", "ann"]).exits(0);
+    let shown = shown_later(&project, id);
+    for words in [
+        "1 PROBE waits for its host, which has not answered since 20",
+        "the next host that works on this state ends it, as it was cancelled",
+    ] {
+        assert!(shown.contains(words), "{shown}");
+    }
+    assert!(!shown.contains("was told to stop"), "{shown}");
+    still.go_on();
+    still.end().exits(3);
+}
+
+#[test]
+fn of_a_planning_whose_host_does_not_answer_is_said_so_too() {
+    let project = Project::with(&["probe"]);
+    let config = "{ do: [{ log: asked }, spin-until-cancelled] }";
+    project.write(
+        "stagewright.yaml",
+        format!("limits: {{ planTimeout: 1h }}\nplugins: {{ probe: {{ config: {config} }} }}\n"),
+    );
+    project.pipeline("- { name: PROBE }\n");
+    let mut still = project.start(&["run", "app.yaml"]);
+    still.line_with("| asked");
+    let newest = project.newest();
+    State::of(&project).halt(&still);
+    let shown = shown_later(&project, id(&newest));
+    let words = "waits for its planning by its host, which has not answered since 20";
+    assert!(shown.contains(words), "{shown}");
 }
 
 /// What the first stage said, as `attempt: text`.

@@ -4,7 +4,7 @@
 use crate::clock::now;
 use crate::lifecycle::{self, People, Waiting, WaitsFor};
 use crate::model::{CommandKind, Deployment, DeploymentId, StageId, Timestamp, Wait};
-use crate::{Error, Host};
+use crate::{Error, Host, Silent};
 
 use super::By;
 use super::clean::clean;
@@ -21,11 +21,10 @@ pub(super) async fn print(
     if waiting.is_empty() {
         return Ok(());
     }
-    let orphaned = host.is_orphaned(&deployment.id).await?;
     let told = Told {
         deployment,
         ahead: host.ahead(&deployment.id).await?,
-        orphaned,
+        silent: host.silent(&deployment.id).await?,
         command: output.command(),
         me: By::usual(),
         now: now(),
@@ -46,8 +45,8 @@ struct Told<'a> {
     deployment: &'a Deployment,
     /// The one that is before it in the queue.
     ahead: Option<DeploymentId>,
-    /// Whether the host is gone that had something of it.
-    orphaned: bool,
+    /// What of it is at work under a host that does not answer.
+    silent: Vec<Silent>,
     /// How this program is called.
     command: &'a str,
     /// Under which name whoever reads this acts if they give none.
@@ -89,8 +88,10 @@ impl Told<'_> {
                 ),
                 None => format!("its planning by {}", self.host()),
             },
-            WaitsFor::Planning(_) if self.orphaned => format!("its planning by {}", self.host()),
             WaitsFor::Planning(attempt) => {
+                if let Some(silent) = self.silent(None) {
+                    return format!("its planning by {}", self.silence(silent, "takes it over"));
+                }
                 let which = match attempt {
                     0 | 1 => String::new(),
                     attempt => format!(" (attempt {attempt})"),
@@ -99,7 +100,7 @@ impl Told<'_> {
                     "its planning, which is under way{which}: `{command} logs {id} plan --follow`"
                 )
             }
-            WaitsFor::Host if self.orphaned => self.host(),
+            WaitsFor::Host if self.orphaned() => self.host(),
             WaitsFor::Host => format!(
                 "{}; one that is runs at most `limits.concurrentStages` at once",
                 self.host()
@@ -107,13 +108,15 @@ impl Told<'_> {
             WaitsFor::Overdue => {
                 format!("{}; it ends then, since it is over its time", self.host())
             }
-            WaitsFor::Turn | WaitsFor::Stop if self.orphaned => self.host(),
-            WaitsFor::Turn => {
-                format!("its plugin, which is at work: `{command} logs {id} --follow`")
-            }
-            WaitsFor::Stop => {
-                "its plugin, which was told to stop, for the grace period at most".into()
-            }
+            WaitsFor::Turn => match self.silent(stage) {
+                Some(silent) => self.silence(silent, "takes it over"),
+                None => format!("its plugin, which is at work: `{command} logs {id} --follow`"),
+            },
+            // Only a host that answers tells a plugin anything.
+            WaitsFor::Stop => match self.silent(stage) {
+                Some(silent) => self.silence(silent, "ends it, as it was cancelled"),
+                None => "its plugin, which its host tells to stop, for the grace period at most".into(),
+            },
             WaitsFor::Time(time) => format!("the time {time}"),
             WaitsFor::People(people) => self.people(stage, people),
             WaitsFor::Stages(ids) => {
@@ -125,11 +128,34 @@ impl Told<'_> {
 
     fn host(&self) -> String {
         let command = self.command;
-        if self.orphaned {
+        if self.orphaned() {
             format!("another host, as its own is gone: `{command} work`")
         } else {
             format!("a host: `{command} work`, if none is at work")
         }
+    }
+
+    /// Whether something of it is at work under a host that is gone.
+    fn orphaned(&self) -> bool {
+        self.silent.iter().any(|silent| silent.lapsed)
+    }
+
+    /// The silence of the host that has a stage, or the planning, if it is silent.
+    fn silent(&self, stage: Option<&StageId>) -> Option<&Silent> {
+        let mut silent = self.silent.iter();
+        silent.find(|silent| silent.stage.as_ref() == stage)
+    }
+
+    /// Whom something waits for whose host is silent, and what that one does.
+    fn silence(&self, silent: &Silent, does: &str) -> String {
+        if silent.lapsed {
+            return self.host();
+        }
+        format!(
+            "its host, which has not answered since {}; if it does not, the next host that works \
+             on this state {does}: `{} work`, if none is at work",
+            silent.since, self.command
+        )
     }
 
     /// Who is missing, and what they have to type.
