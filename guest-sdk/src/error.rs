@@ -170,8 +170,8 @@ impl From<Error> for ContractError {
             Error::InvalidConfig(wrong) => Self::InvalidConfig(wrong),
             Error::Denied(text) => Self::Denied(text),
             Error::Unsupported(text) => Self::Unsupported(text),
-            // The host knows both better than the plugin does; the text is only
-            // seen if the plugin returns one without cause.
+            // The host knows both better than the plugin does. It knows the first by
+            // its very text, and says itself what it was; the second's is seen by nobody.
             Error::Cancelled | Error::StaleAttempt => Self::Internal(error.to_string()),
             Error::Internal(text) => Self::Internal(text),
         }

@@ -7,10 +7,26 @@ use futures_util::Stream;
 
 use crate::error::Error;
 use crate::model::{DeploymentId, Event};
-use crate::store::Store;
+use crate::store::{Store, StoreError};
 
 /// How many events are read at once.
 const BATCH: usize = 256;
+
+/// All that has happened to a deployment so far.
+pub(crate) async fn so_far(
+    store: &dyn Store,
+    deployment: &DeploymentId,
+) -> Result<Vec<Event>, StoreError> {
+    let mut all: Vec<Event> = Vec::new();
+    loop {
+        let after = all.last().map_or(0, |event| event.number);
+        let more = store.events(Some(deployment), after, BATCH).await?;
+        if more.is_empty() {
+            return Ok(all);
+        }
+        all.extend(more);
+    }
+}
 
 /// The events after a number; of one deployment, whose end ends the stream, or of
 /// all, without an end.

@@ -572,6 +572,14 @@ impl Host {
         crate::events::follow(self.inner.store.clone(), deployment, after)
     }
 
+    /// All that has happened to a deployment so far.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn past_events(&self, deployment: &DeploymentId) -> Result<Vec<Event>, Error> {
+        Ok(crate::events::so_far(&*self.inner.store, deployment).await?)
+    }
+
     /// The number of the newest event of all, from which [`Host::events`] gives
     /// what comes; 0 if there is none.
     ///

@@ -40,13 +40,17 @@ fn a_stage_that_runs_is_stopped_and_undone_and_the_run_ends_as_cancelled() {
         ])
         .exits(0)
         .says("is being stopped");
-    run.end()
+    let run = run
+        .end()
         .exits(3)
         .says("cancelled by ann: wrong region")
         .says("1 SCRIPT_RUN cancelled")
+        .says("1 SCRIPT_RUN | cancelled\n")
         .says("SCRIPT_RUN_ROLLBACK | undone")
         .says("rollback succeeded")
         .says("shop cancelled");
+    // Whoever stops a plugin knows whether it was for that or for its time.
+    assert!(!run.stdout.contains("timed out"), "{run}");
     let ended = project.newest();
     assert_eq!(
         course(&ended),

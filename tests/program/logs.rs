@@ -3,6 +3,7 @@
 use stagewright_tests::{Gate, Project};
 
 use crate::id;
+use crate::leaving::gated;
 
 fn scripts(project: &Project) -> String {
     project.grant_shell().pipeline(
@@ -151,7 +152,7 @@ fn a_log_can_neither_move_the_cursor_nor_forge_a_line_of_the_host() {
     assert!(!run.stdout.contains('\r') && !run.stdout.contains('\u{7}'));
 }
 
-const AGAIN: &str = "attempt 2, since the host was gone";
+const AGAIN: &str = "attempt 2: its host died; it runs again";
 const DONE: &str = "The script exited with code 0";
 
 #[test]
@@ -201,6 +202,20 @@ fn a_new_attempt_shows_even_if_the_one_before_it_said_nothing() {
     let one = project.run(&["logs", id(&project.newest()), "1"]).exits(0);
     let lines: Vec<&str> = one.stdout.lines().collect();
     assert_eq!(lines, [AGAIN, "again", DONE]);
+}
+
+#[test]
+fn an_attempt_after_a_clean_stop_says_that_its_host_was_stopped() {
+    let mut gate = Gate::new();
+    let project = gated(&gate, "limits: { gracePeriod: 10ms }\n");
+    let mut run = project.start(&["run", "app.yaml"]);
+    run.line_with("| begun");
+    run.terminate();
+    run.end().exits(5);
+    gate.open();
+    project.run(&["work", "--until-idle"]).exits(0);
+    let one = project.run(&["logs", id(&project.newest()), "1"]).exits(0);
+    one.says("attempt 2: its host stopped; it runs again\n");
 }
 
 #[test]

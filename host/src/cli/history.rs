@@ -5,7 +5,10 @@ use serde_json::json;
 
 use crate::clock::now;
 use crate::definition::parse_duration;
-use crate::model::{Deployment, DeploymentStatus, LogLine, Stage, StageId, Timestamp};
+use crate::model::{
+    Deployment, DeploymentId, DeploymentStatus, EventKind, LogLine, Stage, StageId, StageStatus,
+    Timestamp,
+};
 use crate::store::Filter;
 use crate::{Error, Host};
 
@@ -318,7 +321,7 @@ async fn print(
         } else {
             if line.attempt > attempt {
                 attempt = line.attempt;
-                let again = format!("attempt {attempt}, since the host was gone");
+                let again = again(host, &deployment.id, stage.as_ref(), attempt).await?;
                 output.line(format!("{prefix}{}", output.paint(Colour::Dim, again)));
             }
             match line_colour(line.severity) {
@@ -334,6 +337,35 @@ async fn print(
         }
     }
     Ok(())
+}
+
+/// Says of an attempt why there is another one.
+async fn again(
+    host: &Host,
+    deployment: &DeploymentId,
+    stage: Option<&StageId>,
+    attempt: u32,
+) -> Result<String, Error> {
+    // A planning that was handed back is begun again under the same number.
+    let Some(wanted) = stage else {
+        return Ok(format!("attempt {attempt}, since its host died"));
+    };
+    let events = host.past_events(deployment).await?;
+    let why = events.into_iter().find_map(|event| match event.kind {
+        EventKind::Stage {
+            stage,
+            status: StageStatus::Waiting,
+            attempt: to_come,
+            reason,
+            ..
+        } if stage == *wanted && to_come.number == attempt => Some(reason),
+        _ => None,
+    });
+    Ok(match why {
+        Some(why) => format!("attempt {attempt}: {}", clean(why)),
+        // What is kept of a log may outlive the events.
+        None => format!("attempt {attempt}"),
+    })
 }
 
 /// The log that a text means: `plan`, or a stage's place, name or id, be that the

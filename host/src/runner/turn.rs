@@ -9,7 +9,7 @@ use crate::lifecycle::{self, Event, TurnEnd};
 use crate::logs::LogWriter;
 use crate::model::{
     Attempt, Call, Cancel, Deployment, DeploymentStatus, Outcome, OutcomeStatus, PluginError,
-    Severity, Stage, StageId, StageRequest, StageStatus, Timestamp,
+    Refusal, Severity, Stage, StageId, StageRequest, StageStatus, Timestamp,
 };
 use crate::store::{Fence, Leased, LogKey, StoreError};
 
@@ -383,16 +383,27 @@ fn judge(stage: &Stage, answer: Result<Outcome, PluginError>) -> (TurnEnd, Optio
         Ok(outcome) => outcome,
         Err(PluginError::TimedOut(_)) => return (TurnEnd::TimedOut, None),
         Err(PluginError::Cancelled) => return (TurnEnd::Cancelled, None),
-        Err(error) => return (TurnEnd::Failed(error.to_string()), None),
+        Err(error) => return (failed(error.to_string()), None),
     };
     let end = match &outcome.status {
         OutcomeStatus::Succeeded => TurnEnd::Succeeded,
-        OutcomeStatus::Failed(reason) => TurnEnd::Failed(or(reason, "the plugin gave no reason")),
+        OutcomeStatus::Failed(reason) => failed(or(reason, "the plugin gave no reason")),
         OutcomeStatus::Skipped(reason) => TurnEnd::Skipped(reason.clone()),
         OutcomeStatus::Exited(reason) => TurnEnd::Exited(reason.clone()),
         OutcomeStatus::Suspended(wakes) => TurnEnd::Suspended(wakes.clone()),
     };
     (lifecycle::judge(stage, end), Some(outcome))
+}
+
+/// What a plugin gives as its reason. One that only hands on that it was told to stop
+/// can't know what for, and leaves that to its host: a time limit has been told of
+/// before, so it was a cancel.
+fn failed(reason: String) -> TurnEnd {
+    if reason == Refusal::Cancelled.to_string() {
+        TurnEnd::Cancelled
+    } else {
+        TurnEnd::Failed(reason)
+    }
 }
 
 fn or(text: &str, otherwise: &str) -> String {
