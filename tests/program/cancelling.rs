@@ -2,6 +2,7 @@
 
 use stagewright_tests::{Gate, Project};
 
+use crate::bad_input::one_error;
 use crate::{course, id};
 
 /// A project whose first script says `begun` and waits at a gate; each script is
@@ -64,6 +65,21 @@ fn a_stage_that_runs_is_stopped_and_undone_and_the_run_ends_as_cancelled() {
         .exits(0)
         .says("wrong region")
         .says("rollback  succeeded");
+}
+
+#[test]
+fn why_it_is_cancelled_may_be_said_in_some_sentences_and_no_more() {
+    let project = Project::with(&["wait"]);
+    project.pipeline("- { name: WAIT, with: { duration: 1h } }\n");
+    project.run(&["run", "app.yaml", "--detach"]).exits(5);
+    let newest = project.newest();
+    let longest = "ö".repeat(1000);
+    let cancel = |why: &str| project.run(&["cancel", id(&newest), "--by", "ann", "--why", why]);
+    one_error(cancel(&format!("{longest}x")), 2)
+        .complains("`--why`: the reason has 1001 characters, and may have 1000");
+    assert_eq!(project.newest()["status"], "queued");
+    cancel(&format!("  {longest}\n")).exits(0);
+    assert_eq!(project.newest()["cancel"]["why"], longest);
 }
 
 #[test]

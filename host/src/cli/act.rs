@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use crate::lifecycle;
-use crate::model::{CommandKind, Deployment, StageId};
+use crate::model::{CommandKind, Deployment, StageId, reason};
 use crate::{Cancel, Error, Host};
 
 use super::clean::clean;
@@ -13,10 +13,11 @@ use super::plan::label;
 use super::{ActArgs, CancelArgs, Exit};
 
 pub(super) async fn cancel(host: &Host, args: &CancelArgs, output: &Output) -> Result<Exit, Error> {
+    let why = reason(&args.why).map_err(|long| Error::Input(format!("`--why`: {long}")))?;
     let deployment = host.deployment(&args.id).await?;
     let wish = Cancel {
         by: args.by.name_if_any()?,
-        why: args.why.clone(),
+        why: why.to_owned(),
         rollback: !args.no_rollback,
     };
     let done = host.cancel(&deployment.id, &wish).await;

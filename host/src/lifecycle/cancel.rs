@@ -2,7 +2,7 @@
 
 use crate::model::{
     Cancellation, Command, CommandKind, Deployment, DeploymentStatus, Ending, RollbackStatus,
-    Stage, StageId, StageStatus, Timestamp, person,
+    Stage, StageId, StageStatus, Timestamp, person, reason,
 };
 
 use super::clock::deadline;
@@ -29,6 +29,8 @@ pub(super) fn cancel(deployment: &mut Deployment, mut wish: Cancellation) -> Res
         let name = person(by).map_err(|no_name| reject(deployment, no_name.to_string()))?;
         *by = name.to_owned();
     }
+    let why = reason(&wish.why).map_err(|too_long| reject(deployment, too_long.to_string()))?;
+    wish.why = why.to_owned();
     if deployment.status.is_final() {
         return Err(reject(
             deployment,

@@ -10,6 +10,7 @@ mod id;
 mod log;
 mod person;
 mod plugin;
+mod reason;
 mod shared;
 mod stage;
 mod time;
@@ -28,6 +29,7 @@ pub use plugin::{
     PlannedStage, Plugin, PluginError, Refusal, RequestedStage, Scope, Services, Source,
     StageDefinition, StageRequest, Version, Wake,
 };
+pub use reason::{LONGEST_REASON, LongReason, reason};
 pub use shared::Shared;
 pub use stage::{
     Attempt, Command, CommandKind, Stage, StageStatus, TargetResult, TargetStatus, Wait,
