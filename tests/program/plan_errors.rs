@@ -30,7 +30,9 @@ fn a_plan_that_fails_ends_the_deployment_with_the_plugins_words_in_its_reason_an
         .exits(1)
         .says("plan | ")
         .says("shop failed")
-        .says("would not wait at all");
+        .says("would not wait at all")
+        // Its lines stand as they are, behind the one that says what failed.
+        .says("10 |           duration: 0s\n       |                     ^^\n");
     let failed = project.newest();
     assert_eq!(failed["status"], "failed");
     let reason = failed["reason"].as_str().expect("a text");

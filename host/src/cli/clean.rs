@@ -29,6 +29,14 @@ pub(super) fn clean(text: impl Display) -> String {
     text.chars().map(shown).collect()
 }
 
+/// A text of several lines that others wrote, each [`clean`]: those after the first
+/// stand further right, so that none looks like a line of the program's own.
+pub(super) fn indented(text: impl Display) -> String {
+    let text = text.to_string();
+    let lines: Vec<String> = text.lines().map(clean).collect();
+    lines.join("\n    ")
+}
+
 /// A text on its way to a terminal, whoever wrote it: as [`clean`], but that line
 /// ends, tabs and colours stay.
 pub(super) fn harmless(text: &str) -> Cow<'_, str> {

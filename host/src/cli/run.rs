@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::model::{Deployment, DeploymentStatus, Event, EventKind, LogLine, StageId, StageStatus};
 use crate::{Error, Host, Run};
 
-use super::clean::{clean, closed};
+use super::clean::{clean, closed, indented};
 use super::output::{Colour, Output, deployment_colour, line_colour, short, stage_colour};
 use super::plan::{headline, label, request};
 use super::progress::Progress;
@@ -158,14 +158,14 @@ impl Watch<'_> {
                 } else {
                     format!("{cancel} (without a rollback)")
                 };
-                self.say(self.output.paint(Colour::Yellow, clean(what)));
+                self.say(self.output.paint(Colour::Yellow, indented(what)));
             }
             EventKind::Rollback { status, reason } => {
                 self.json(event);
                 let why = if reason.is_empty() {
                     String::new()
                 } else {
-                    format!(": {}", clean(reason))
+                    format!(": {}", indented(reason))
                 };
                 self.say(format!("rollback {status}{why}"));
             }
@@ -248,7 +248,7 @@ impl Watch<'_> {
             line.push_str(&format!(" {}", waiting::until(wait)));
         }
         if !reason.is_empty() {
-            line.push_str(&format!(": {}", clean(reason)));
+            line.push_str(&format!(": {}", indented(reason)));
         }
         self.say(line);
     }
@@ -316,7 +316,7 @@ impl Watch<'_> {
             ));
         }
         if !deployment.reason.is_empty() {
-            line.push_str(&format!(": {}", clean(&deployment.reason)));
+            line.push_str(&format!(": {}", indented(&deployment.reason)));
         }
         self.output.line(line);
     }
