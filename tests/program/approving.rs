@@ -2,9 +2,11 @@
 //! stage that waits for it.
 
 use serde_json::Value;
-use stagewright_tests::{Ended, Gate, Project, Running};
+use stagewright_tests::{Clock, Ended, Gate, Project, Running};
 
 use crate::{course, id};
+
+const MINUTE: i64 = 60;
 
 /// A project whose deployment waits for an approval, by these options.
 fn project(options: &str) -> Project {
@@ -188,28 +190,24 @@ fn an_approval_between_the_plugins_read_and_its_suspension_is_not_missed() {
 #[test]
 fn an_approval_before_the_time_limit_counts_though_a_host_comes_only_after_it() {
     let project = Project::with(&["approval"]);
-    project.pipeline("- { name: WAIT_APPROVAL, timeout: 5s }\n");
+    project.pipeline("- { name: WAIT_APPROVAL, timeout: 5m }\n");
     let (run, id) = follow(&project);
     run.kill();
     approve(&project, &id, "ann").exits(0);
-    // Until the limit has passed, as people see it who come late.
-    let stage = &project.show(&id)["stages"][0];
-    let limit = stage["startedAt"].as_u64().expect("a time") + 5000;
-    let now = || {
-        let since = std::time::UNIX_EPOCH.elapsed().expect("a time since 1970");
-        u64::try_from(since.as_millis()).expect("a time")
+    // For those who come late, the limit has passed.
+    let clock = Clock::new();
+    clock.set(10 * MINUTE);
+    let late = |arguments: &[&str]| {
+        let by = ["env", &clock.variable()];
+        project.start_by(&by, arguments).end()
     };
-    while now() < limit {
-        std::thread::sleep(std::time::Duration::from_millis(limit - now()));
-    }
-    approve(&project, &id, "bob")
+    late(&["approve", &id, "--by", "bob"])
         .exits(2)
         .complains("it is too late to approve it");
-    project
-        .run(&["show", &id])
+    late(&["show", &id])
         .exits(0)
         .says("1 WAIT_APPROVAL waits for a host: ");
-    project.run(&["work", "--until-idle"]).exits(0);
+    late(&["work", "--until-idle"]).exits(0);
     assert_eq!(course(&project.show(&id)), ["WAIT_APPROVAL succeeded"]);
 }
 
