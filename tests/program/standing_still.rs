@@ -159,6 +159,15 @@ fn a_stopped_host_drops_what_another_took_over_and_writes_nothing_of_it() {
         assert_eq!(says("shop succeeded"), 1, "{ended}");
         assert_eq!(says("1 PROBE succeeded"), 1, "{ended}");
         assert_eq!(says("attempt 1 ended"), 0, "{ended}");
+        // What became of the first attempt comes before anything of the second.
+        let at = |words: &str| ended.stdout.find(words).expect("a line");
+        let told = [
+            at("1 PROBE waiting: its host died; it runs again"),
+            at("1 PROBE | attempt 2 began"),
+            at("1 PROBE | through 2"),
+            at("1 PROBE succeeded"),
+        ];
+        assert!(told.is_sorted(), "{ended}");
         log.end().exits(0);
         other.terminate();
         other.end().exits(0);

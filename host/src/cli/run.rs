@@ -1,6 +1,6 @@
 //! `stagewright run`: deploys, and follows to the end.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use futures_util::stream::{BoxStream, SelectAll, StreamExt};
 use serde_json::json;
@@ -54,6 +54,8 @@ async fn follow(host: &Host, run: Run, output: &Output) -> Result<Exit, Error> {
         output,
         deployment,
         read: BTreeMap::new(),
+        begun: BTreeMap::new(),
+        ahead: BTreeSet::new(),
         logs: SelectAll::new(),
         progress: Progress::new(output),
     };
@@ -115,6 +117,10 @@ struct Watch<'a> {
     deployment: Deployment,
     /// How many lines of each stage's log were printed.
     read: BTreeMap<Option<StageId>, u64>,
+    /// The attempt of each stage that was said to have begun.
+    begun: BTreeMap<StageId, u32>,
+    /// The stages of which lines came before that was said of their attempt.
+    ahead: BTreeSet<StageId>,
     /// The logs of what is at work; none as a stage is the plan's.
     logs: SelectAll<BoxStream<'static, Tailed>>,
     progress: Progress,
@@ -138,11 +144,13 @@ impl Watch<'_> {
             EventKind::Stage {
                 stage,
                 status,
+                attempt,
                 reason,
                 ..
             } => {
                 self.reload().await?;
                 if *status == StageStatus::Running {
+                    self.begun.insert(stage.clone(), attempt.number);
                     self.tail(Some(stage.clone()));
                 } else {
                     self.catch_up(Some(stage)).await?;
@@ -278,6 +286,17 @@ impl Watch<'_> {
         let printed = self.read.entry(stage.cloned()).or_default();
         if line.number < *printed {
             return;
+        }
+        if let Some(stage) = stage {
+            // What became of the attempt before is told first, and that this one has
+            // begun; with that, its lines are read again, from the first on.
+            if line.attempt > self.begun.get(stage).copied().unwrap_or_default() {
+                self.ahead.insert(stage.clone());
+                return;
+            }
+            if self.ahead.contains(stage) && line.number > *printed {
+                return;
+            }
         }
         *printed = line.number + 1;
         if self.output.is_json() {
