@@ -10,8 +10,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::model::Timestamp;
 
-/// How long a lease lasts unless it is renewed, and how long a host that lives may
-/// leave it unrenewed before it counts as hung.
+/// How long a lease lasts unless it is renewed: so long a host that lives may be silent
+/// before it counts as hung.
 const LEASE: Duration = Duration::from_secs(15);
 
 /// How often a lease is renewed while it lasts.

@@ -149,10 +149,12 @@ impl Store for SqliteStore {
     }
 
     async fn renew(&self, owner: &str, until: Timestamp) -> Result<(), StoreError> {
-        let owner = owner.to_owned();
+        let (owner, hosts) = (owner.to_owned(), Arc::clone(&self.hosts));
         self.writer
             .write("renewing leases".to_owned(), move |c| {
-                work::renew(c, &owner, until)
+                work::renew(c, &owner, until)?;
+                hosts.look(&work::latest(c)?);
+                Ok(())
             })
             .await
     }

@@ -4,7 +4,7 @@
 //! when the process ends, however it ends. So whoever comes next sees at once
 //! that the owner of a lease is gone, and need not wait for the lease to lapse.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -13,9 +13,10 @@ use std::time::{Duration, Instant};
 
 use uuid::Uuid;
 
-use crate::clock::lease;
-use crate::model::{DeploymentId, Timestamp};
-use crate::store::{Lease, Leased};
+use super::answers::Answers;
+use crate::clock::{heartbeat, lease};
+use crate::model::Timestamp;
+use crate::store::Lease;
 
 const EXTENSION: &str = "lock";
 
@@ -26,10 +27,9 @@ pub(super) struct Hosts {
     owner: String,
     /// Owners that were found gone. An owner is never used again, so this stays.
     gone: Mutex<HashSet<String>>,
-    /// Leases of living owners whose time is over: what it was, and since when it
-    /// has been.
-    overdue: Mutex<HashMap<(DeploymentId, Leased), (Timestamp, Instant)>>,
-    /// How long such a lease is looked at before its owner counts as hung.
+    /// What is seen of those that live.
+    answers: Answers,
+    /// How long one of them may be silent before it counts as hung.
     patience: Duration,
     /// Held until the process ends or the store is dropped. The file stays: as
     /// long as it is there, the others can see that nobody holds it.
@@ -39,7 +39,9 @@ pub(super) struct Hosts {
 impl Hosts {
     /// Takes the lock of a new owner in a directory.
     pub(super) fn join(directory: PathBuf) -> io::Result<Self> {
-        Self::join_with(directory, lease())
+        // What it did between the last look at it and the next is not known: so much
+        // less may be seen of its silence.
+        Self::join_with(directory, lease().saturating_sub(heartbeat()))
     }
 
     fn join_with(directory: PathBuf, patience: Duration) -> io::Result<Self> {
@@ -54,7 +56,7 @@ impl Hosts {
             directory,
             owner,
             gone: Mutex::default(),
-            overdue: Mutex::default(),
+            answers: Answers::new(heartbeat() * 3 / 2),
             patience,
             _lock: lock,
         })
@@ -95,29 +97,28 @@ impl Hosts {
     /// Whether a lease has lapsed.
     ///
     /// The clock may have been set. So the time alone says it only of an owner of
-    /// whom nothing else is known; one that lives is given the time to renew, as
-    /// this host's own clock counts it.
+    /// whom nothing else is known; one that lives must also have been silent for as
+    /// long, as this host's own clock counts it.
     pub(super) fn has_lapsed(&self, lease: &Lease, now: Timestamp) -> bool {
         if self.is_gone(&lease.owner) {
             return true;
         }
-        let place = (lease.deployment.clone(), lease.what.clone());
-        // The map is never left half changed.
-        let mut overdue = self.overdue.lock().unwrap_or_else(PoisonError::into_inner);
         if lease.until > now {
-            overdue.remove(&place);
             return false;
         }
         if !self.is_alive(&lease.owner) {
             return true;
         }
-        let seen = overdue
-            .entry(place)
-            .or_insert_with(|| (lease.until, Instant::now()));
-        if seen.0 != lease.until {
-            *seen = (lease.until, Instant::now());
-        }
-        seen.1.elapsed() >= self.patience
+        let silent = self
+            .answers
+            .silent(&lease.owner, lease.until, Instant::now());
+        silent >= self.patience
+    }
+
+    /// Looks at when the last lease of each owner ends. To be done as often as leases
+    /// are renewed.
+    pub(super) fn look(&self, latest: &[(String, Timestamp)]) {
+        self.answers.look(latest, Instant::now());
     }
 
     /// Whether the lock of an owner is held.
@@ -182,6 +183,7 @@ fn is_free(path: &Path) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::store::Leased;
 
     fn hosts() -> (tempfile::TempDir, PathBuf) {
         let directory = tempfile::tempdir().unwrap();

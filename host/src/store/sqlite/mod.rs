@@ -5,6 +5,7 @@
 //! ([`writer`]); a few others read ([`readers`]). What is asked is said in SQL in
 //! the files beside this one, each of which has one subject.
 
+mod answers;
 mod api;
 mod backup;
 mod changes;

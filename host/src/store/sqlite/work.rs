@@ -100,6 +100,14 @@ pub(super) fn owners(connection: &Connection) -> Result<Vec<String>, Fault> {
     Ok(owners.collect::<Result<_, _>>()?)
 }
 
+/// The owners of leases, with when the last of each ends.
+pub(super) fn latest(connection: &Connection) -> Result<Vec<(String, Timestamp)>, Fault> {
+    let mut statement =
+        connection.prepare_cached("SELECT owner, max(until) FROM leases GROUP BY owner")?;
+    let latest = statement.query_map([], |row| Ok((row.get(0)?, to_time(row.get(1)?))))?;
+    Ok(latest.collect::<Result<_, _>>()?)
+}
+
 /// The first unfinished deployment of an application whose number is lower.
 pub(super) fn first_unfinished(
     connection: &Connection,
