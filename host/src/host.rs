@@ -74,10 +74,22 @@ pub struct HostBuilder {
     config: Option<HostConfig>,
     plugins_directory: Option<PathBuf>,
     state_file: Option<PathBuf>,
-    must_exist: bool,
+    opening: Opening,
     store: Option<Arc<dyn Store>>,
     sources: Option<Arc<dyn Sources>>,
     native: Vec<(PluginKey, Arc<dyn Plugin>)>,
+}
+
+/// How the state file is opened.
+#[derive(Clone, Copy, Debug, Default)]
+enum Opening {
+    /// Made if it is not there.
+    #[default]
+    Making,
+    /// Not made.
+    Existing,
+    /// Not made, and perhaps not written.
+    Looking,
 }
 
 /// What is to be deployed.
@@ -193,7 +205,15 @@ impl HostBuilder {
     /// says so.
     #[must_use]
     pub fn existing_state(mut self) -> Self {
-        self.must_exist = true;
+        self.opening = Opening::Existing;
+        self
+    }
+
+    /// Demands the same of a host that only looks at what is stored, for which it also
+    /// does where this user can't write it.
+    #[must_use]
+    pub fn to_look(mut self) -> Self {
+        self.opening = Opening::Looking;
         self
     }
 
@@ -242,13 +262,11 @@ impl HostBuilder {
         let (store, state_file) = match self.store {
             Some(store) => (store, None),
             None => {
-                let (file, must_exist) = (config.state_file.clone(), self.must_exist);
-                let opened = tokio::task::spawn_blocking(move || {
-                    if must_exist {
-                        SqliteStore::open_existing(&file)
-                    } else {
-                        SqliteStore::open(&file)
-                    }
+                let (file, opening) = (config.state_file.clone(), self.opening);
+                let opened = tokio::task::spawn_blocking(move || match opening {
+                    Opening::Making => SqliteStore::open(&file),
+                    Opening::Existing => SqliteStore::open_existing(&file),
+                    Opening::Looking => SqliteStore::open_to_look(&file),
                 });
                 let opened = opened
                     .await

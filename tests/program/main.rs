@@ -22,6 +22,7 @@ mod output;
 mod plan_errors;
 mod planning;
 mod queueing;
+mod read_only;
 mod reports;
 mod rollback;
 mod sharing;

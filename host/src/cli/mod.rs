@@ -404,8 +404,10 @@ async fn run(cli: &Cli, output: &Output) -> Result<Exit, Error> {
                 None => Ok(Exit::Unfinished),
             }
         }
-        Command::Deployments(args) => history::list(&host(cli, output).await?, args, output).await,
-        Command::Show { id } => history::show(&host(cli, output).await?, id, output).await,
+        Command::Deployments(args) => {
+            history::list(&onlooker(cli, output).await?, args, output).await
+        }
+        Command::Show { id } => history::show(&onlooker(cli, output).await?, id, output).await,
         Command::Cancel(args) => act::cancel(&host(cli, output).await?, args, output).await,
         Command::Approve(args) => {
             act::act(
@@ -422,7 +424,7 @@ async fn run(cli: &Cli, output: &Output) -> Result<Exit, Error> {
         Command::Backup { directory } => {
             backup::backup(&host(cli, output).await?, directory, output).await
         }
-        Command::Logs(args) => history::logs(&host(cli, output).await?, args, output).await,
+        Command::Logs(args) => history::logs(&onlooker(cli, output).await?, args, output).await,
         Command::Plugins => {
             let host = builder(cli, output)?.build().await?;
             plugins::list(&host, output).await
@@ -458,6 +460,11 @@ fn builder(cli: &Cli, output: &Output) -> Result<HostBuilder, Error> {
 /// state would only hide that this is the wrong directory.
 async fn host(cli: &Cli, output: &Output) -> Result<Host, Error> {
     builder(cli, output)?.existing_state().build().await
+}
+
+/// The same, for a command that changes nothing of it.
+async fn onlooker(cli: &Cli, output: &Output) -> Result<Host, Error> {
+    builder(cli, output)?.to_look().build().await
 }
 
 /// The host of this configuration, for a command that works with its plugins: says

@@ -32,8 +32,9 @@ pub(super) struct Hosts {
     /// How long one of them may be silent before it counts as hung.
     patience: Duration,
     /// Held until the process ends or the store is dropped. The file stays: as
-    /// long as it is there, the others can see that nobody holds it.
-    _lock: File,
+    /// long as it is there, the others can see that nobody holds it. None for one
+    /// who only looks, and takes no lease.
+    _lock: Option<File>,
 }
 
 impl Hosts {
@@ -53,13 +54,23 @@ impl Hosts {
         lock.lock()?;
         fs::rename(&unnamed, path(&directory, &owner))?;
         Ok(Self {
-            directory,
             owner,
+            patience,
+            _lock: Some(lock),
+            ..Self::look_on(directory)
+        })
+    }
+
+    /// Only looks at the locks of others.
+    pub(super) fn look_on(directory: PathBuf) -> Self {
+        Self {
+            directory,
+            owner: Uuid::now_v7().to_string(),
             gone: Mutex::default(),
             answers: Answers::new(heartbeat() * 3 / 2),
-            patience,
-            _lock: lock,
-        })
+            patience: lease(),
+            _lock: None,
+        }
     }
 
     /// Makes the lock of an owner in a directory, held by nobody: there it is gone.

@@ -13,6 +13,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::fault::Fault;
 
+/// How a file is: its size, and when it was written.
+type State = (u64, i64, i64);
+
 /// Which file a name stands for: the device, and the number on it.
 type Identity = (u64, u64);
 
@@ -20,6 +23,8 @@ type Identity = (u64, u64);
 #[derive(Debug)]
 pub(super) struct InPlace {
     files: Vec<(PathBuf, Identity)>,
+    /// How the first of them was, if it is taken for one that nobody changes.
+    unchanged: Option<State>,
     /// Found once, this stays: what was read meanwhile may be of another file.
     is_lost: AtomicBool,
 }
@@ -41,8 +46,34 @@ impl InPlace {
         }
         Ok(Self {
             files,
+            unchanged: None,
             is_lost: AtomicBool::new(false),
         })
+    }
+
+    /// A database that is read as if nobody changed it, with no log beside it: whether
+    /// that holds is looked at too.
+    pub(super) fn unchanged(path: &Path) -> Result<Self, Fault> {
+        Ok(Self {
+            files: vec![(path.to_owned(), identity(path).map_err(|_| Fault::Gone)?)],
+            unchanged: Some(state(path).map_err(|_| Fault::Gone)?),
+            is_lost: AtomicBool::new(false),
+        })
+    }
+
+    /// Looks whether what was just read is to be trusted.
+    pub(super) fn confirm(&self) -> Result<(), Fault> {
+        let (Some(known), Some((path, _))) = (&self.unchanged, self.files.first()) else {
+            return Ok(());
+        };
+        match (state(path), log_size(path)) {
+            (Ok(now), Ok(0)) if now == *known => Ok(()),
+            _ => Err(Fault::Other(
+                "a host has begun to write it, which is not seen where the file can't be written: \
+                 look again"
+                    .to_owned(),
+            )),
+        }
     }
 
     /// Looks whether each name still stands for the same file.
@@ -64,6 +95,21 @@ impl InPlace {
             return Err(Fault::Gone);
         }
         Ok(())
+    }
+}
+
+fn state(path: &Path) -> io::Result<State> {
+    let metadata = fs::metadata(path)?;
+    Ok((metadata.len(), metadata.mtime(), metadata.mtime_nsec()))
+}
+
+/// The size of the log beside a file; zero without one.
+fn log_size(path: &Path) -> io::Result<u64> {
+    let mut log = path.canonicalize()?.into_os_string();
+    log.push("-wal");
+    match fs::metadata(log) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(0),
+        log => log.map(|log| log.len()),
     }
 }
 

@@ -18,6 +18,7 @@ mod hosts;
 mod immutable;
 mod in_place;
 mod logs;
+mod looking;
 mod open;
 #[cfg(test)]
 mod opening_tests;
@@ -35,10 +36,12 @@ mod work;
 mod writer;
 
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
+
+use rusqlite::Connection;
 
 use self::hosts::Hosts;
 use self::in_place::InPlace;
@@ -54,6 +57,16 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Threads that read, at most.
 const READERS: usize = 4;
+
+/// The whole of a path, also where the process changes its directory later on.
+fn absolute(path: &Path) -> Result<PathBuf, StoreError> {
+    std::path::absolute(path).map_err(|error| {
+        StoreError::Open(format!(
+            "the state file {:?} can't be used: {error}; name another file",
+            path.display().to_string()
+        ))
+    })
+}
 
 /// Keeps everything in one SQLite file.
 ///
@@ -88,18 +101,27 @@ impl SqliteStore {
         Self::open_with(path.as_ref(), PATIENCE, Absent::Missed)
     }
 
+    /// Opens the store as [`SqliteStore::open_existing`] does, for whoever only looks at
+    /// what is stored: also where this user can't write it, and then all that would be
+    /// stored is refused.
+    pub fn open_to_look(path: impl AsRef<Path>) -> Result<Self, StoreError> {
+        let path = absolute(path.as_ref())?;
+        if looking::can_be_written(&path) {
+            return Self::open_existing(path);
+        }
+        let (mut connections, in_place) = looking::open(&path, PATIENCE, READERS + 1)?;
+        let hosts = Hosts::look_on(files_directory(&path).join("hosts"));
+        let (file, patience) = (Arc::from(path), PATIENCE);
+        // It has nothing to write, and sees what others do.
+        let watching = connections.pop();
+        let watching = watching.ok_or_else(|| fault::Fault::Gone.opening(&file))?;
+        Self::start(file, patience, watching, connections, hosts, in_place)
+    }
+
     fn open_with(path: &Path, patience: Duration, absent: Absent) -> Result<Self, StoreError> {
-        // Also where the process changes its directory later on.
-        let path = &std::path::absolute(path).map_err(|error| {
-            StoreError::Open(format!(
-                "the state file {:?} can't be used: {error}; name another file",
-                path.display().to_string()
-            ))
-        })?;
+        let path = &absolute(path)?;
         let connection = open::writing(path, patience, absent)?;
         let in_place = InPlace::of(path).map_err(|fault| fault.opening(path))?;
-        let in_place = Arc::new(in_place);
-        let file: Arc<Path> = Arc::from(path.as_path());
         let directory = files_directory(path).join("hosts");
         let beside = |error: io::Error| {
             let beside = files_directory(path);
@@ -116,7 +138,7 @@ impl SqliteStore {
                 )
             })
         };
-        let hosts = Arc::new(Hosts::join(directory.clone()).map_err(beside)?);
+        let hosts = Hosts::join(directory.clone()).map_err(beside)?;
         let needed = work::owners(&connection).map_err(|fault| fault.opening(path))?;
         hosts
             .tidy(|owner| needed.iter().any(|needed| needed == owner))
@@ -127,6 +149,20 @@ impl SqliteStore {
             .collect::<Result<_, _>>()?;
         // They have opened what the name stands for now.
         in_place.look().map_err(|fault| fault.opening(path))?;
+        let file = Arc::from(path.as_path());
+        Self::start(file, patience, connection, connections, hosts, in_place)
+    }
+
+    /// Starts the threads, with a connection that writes and those that read.
+    fn start(
+        file: Arc<Path>,
+        patience: Duration,
+        connection: Connection,
+        connections: Vec<Connection>,
+        hosts: Hosts,
+        in_place: InPlace,
+    ) -> Result<Self, StoreError> {
+        let (hosts, in_place) = (Arc::new(hosts), Arc::new(in_place));
         let threads = |error| {
             StoreError::Open(format!(
                 "the threads of the store can't be started: {error}; see the limits on processes \

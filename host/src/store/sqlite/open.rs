@@ -80,17 +80,22 @@ pub(super) fn writing(
 /// A connection that reads.
 pub(super) fn reading(path: &Path, patience: Duration) -> Result<Connection, StoreError> {
     let failed = |error| Fault::from(error).opening(path);
-    let connection = Connection::open_with_flags(
+    let connection = connect_to_read(path).map_err(failed)?;
+    set_up_to_read(&connection, patience).map_err(failed)?;
+    Ok(connection)
+}
+
+pub(super) fn connect_to_read(path: &Path) -> rusqlite::Result<Connection> {
+    Connection::open_with_flags(
         path,
         OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX,
     )
-    .map_err(failed)?;
-    connection.busy_timeout(patience).map_err(failed)?;
-    keep_statements(&connection).map_err(failed)?;
-    connection
-        .execute_batch("PRAGMA query_only = ON; PRAGMA temp_store = MEMORY;")
-        .map_err(failed)?;
-    Ok(connection)
+}
+
+pub(super) fn set_up_to_read(connection: &Connection, patience: Duration) -> rusqlite::Result<()> {
+    connection.busy_timeout(patience)?;
+    keep_statements(connection)?;
+    connection.execute_batch("PRAGMA query_only = ON; PRAGMA temp_store = MEMORY;")
 }
 
 /// Lets each statement be prepared once: SQLite would otherwise make its plan anew
@@ -177,7 +182,7 @@ fn read_only(path: &Path) -> StoreError {
     ))
 }
 
-fn unusable(path: &Path, error: &io::Error) -> StoreError {
+pub(super) fn unusable(path: &Path, error: &io::Error) -> StoreError {
     StoreError::Open(format!(
         "{} can't be used for the state: {error}; name another file",
         path.display()

@@ -65,6 +65,8 @@ impl Readers {
             if !reply.is_closed() {
                 let read = in_place.known();
                 let read = read.and_then(|()| in_one_moment(connection, work));
+                // What went wrong may come of that, too.
+                let read = in_place.confirm().and(read);
                 // Nobody may be there any more to hear it.
                 let _ = reply.send(read);
             }

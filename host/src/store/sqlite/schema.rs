@@ -199,6 +199,20 @@ pub(super) fn check(connection: &Connection, path: &Path) -> Result<(), StoreErr
     Ok(())
 }
 
+/// Refuses one of an earlier version, where it can't be brought to this one.
+pub(super) fn check_is_of_now(connection: &Connection, path: &Path) -> Result<(), StoreError> {
+    let version = version(connection).map_err(|error| Fault::from(error).opening(path))?;
+    if version == VERSION as i64 {
+        return Ok(());
+    }
+    Err(StoreError::Open(format!(
+        "{} is of an earlier version (its schema is version {version}, this program's is {VERSION}) \
+         and can't be written by this user, so it can't be brought to this one: have that done by a \
+         user who may write it, with `stagewright deployments`",
+        path.display()
+    )))
+}
+
 fn version(connection: &Connection) -> rusqlite::Result<i64> {
     pragma(connection, "user_version")
 }

@@ -249,6 +249,9 @@ impl Thread {
             // Each of them then looks, and is told why nothing more comes.
             self.tell();
         }
+        if self.in_place.confirm().is_err() {
+            self.tell();
+        }
         let version = self
             .connection
             .prepare_cached("PRAGMA data_version")
