@@ -90,6 +90,8 @@ enum Opening {
     Existing,
     /// Not made, and perhaps not written.
     Looking,
+    /// Not opened.
+    Nowhere,
 }
 
 /// What is to be deployed.
@@ -217,6 +219,14 @@ impl HostBuilder {
         self
     }
 
+    /// For a host that only checks files and shows its plugins: the state file is not
+    /// even opened. What is stored all the same is lost with the host.
+    #[must_use]
+    pub fn without_state(mut self) -> Self {
+        self.opening = Opening::Nowhere;
+        self
+    }
+
     /// A store of one's own, in place of the state file.
     #[must_use]
     pub fn store(mut self, store: Arc<dyn Store>) -> Self {
@@ -267,6 +277,7 @@ impl HostBuilder {
                     Opening::Making => SqliteStore::open(&file),
                     Opening::Existing => SqliteStore::open_existing(&file),
                     Opening::Looking => SqliteStore::open_to_look(&file),
+                    Opening::Nowhere => SqliteStore::nowhere(&file),
                 });
                 let opened = opened
                     .await

@@ -387,7 +387,8 @@ async fn run(cli: &Cli, output: &Output) -> Result<Exit, Error> {
     match &cli.command {
         Command::Check(args) if args.structure => Ok(check::structure(&args.files, output)),
         Command::Check(args) => {
-            check::with_plugins(&working(cli, output).await?, args, output).await
+            let host = telling(stateless(cli, output).await?, output).await?;
+            check::with_plugins(&host, args, output).await
         }
         Command::Plan(args) => plan::plan(&working(cli, output).await?, args, output).await,
         Command::Run(args) => {
@@ -425,10 +426,7 @@ async fn run(cli: &Cli, output: &Output) -> Result<Exit, Error> {
             backup::backup(&host(cli, output).await?, directory, output).await
         }
         Command::Logs(args) => history::logs(&onlooker(cli, output).await?, args, output).await,
-        Command::Plugins => {
-            let host = builder(cli, output)?.build().await?;
-            plugins::list(&host, output).await
-        }
+        Command::Plugins => plugins::list(&stateless(cli, output).await?, output).await,
     }
 }
 
@@ -470,7 +468,16 @@ async fn onlooker(cli: &Cli, output: &Output) -> Result<Host, Error> {
 /// The host of this configuration, for a command that works with its plugins: says
 /// which of them were kept out.
 async fn working(cli: &Cli, output: &Output) -> Result<Host, Error> {
-    let host = builder(cli, output)?.build().await?;
+    telling(builder(cli, output)?.build().await?, output).await
+}
+
+/// The same, for a command that needs nothing but the plugins.
+async fn stateless(cli: &Cli, output: &Output) -> Result<Host, Error> {
+    builder(cli, output)?.without_state().build().await
+}
+
+/// A host, once it has said which of its plugins were kept out.
+async fn telling(host: Host, output: &Output) -> Result<Host, Error> {
     for plugin in host.plugins().await?.kept_out() {
         let file = clean(plugin.file);
         let reason = clean(plugin.reason);

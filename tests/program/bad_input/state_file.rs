@@ -109,6 +109,23 @@ fn checking_files_alone_needs_neither_state_nor_plugins() {
 }
 
 #[test]
+fn what_needs_the_plugins_alone_needs_no_state_and_makes_none() {
+    let project = Project::with(&["wait"]);
+    project.pipeline("- { name: WAIT, with: { duration: 10ms } }\n");
+    let looks = || {
+        project.run(&["plugins"]).exits(0).says("wait");
+        let checked = project.run(&["check", "app.yaml"]).exits(0);
+        checked.says("app.yaml: ok");
+    };
+    looks();
+    assert!(!project.path(".stagewright").exists());
+    // Nor does it matter what is wrong with one.
+    project.write(".stagewright/state.db", "my own notes\n");
+    looks();
+    assert_eq!(project.read(".stagewright/state.db"), "my own notes\n");
+}
+
+#[test]
 fn a_deployment_that_can_not_be_read_hides_no_other_and_is_named() {
     let project = used();
     let damaged = id(&project.newest()).to_owned();

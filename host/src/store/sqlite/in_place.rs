@@ -51,6 +51,15 @@ impl InPlace {
         })
     }
 
+    /// A database without a file.
+    pub(super) fn nowhere() -> Self {
+        Self {
+            files: Vec::new(),
+            unchanged: None,
+            is_lost: AtomicBool::new(false),
+        }
+    }
+
     /// A database that is read as if nobody changed it, with no log beside it: whether
     /// that holds is looked at too.
     pub(super) fn unchanged(path: &Path) -> Result<Self, Fault> {

@@ -118,6 +118,21 @@ impl SqliteStore {
         Self::start(file, patience, watching, connections, hosts, in_place)
     }
 
+    /// An empty store in memory, for whoever stores nothing, in place of the one in a
+    /// file: that is not even looked for.
+    pub(crate) fn nowhere(path: &Path) -> Result<Self, StoreError> {
+        let connection = || {
+            let opened = Connection::open_in_memory();
+            let mut connection = opened.map_err(|error| fault::Fault::from(error).opening(path))?;
+            schema::migrate(&mut connection, path)?;
+            Ok::<_, StoreError>(connection)
+        };
+        let hosts = Hosts::look_on(files_directory(path).join("hosts"));
+        let (writing, reading) = (connection()?, vec![connection()?]);
+        let file = Arc::from(path);
+        Self::start(file, PATIENCE, writing, reading, hosts, InPlace::nowhere())
+    }
+
     fn open_with(path: &Path, patience: Duration, absent: Absent) -> Result<Self, StoreError> {
         let path = &absolute(path)?;
         let connection = open::writing(path, patience, absent)?;
