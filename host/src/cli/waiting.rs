@@ -115,7 +115,9 @@ impl Told<'_> {
             // Only a host that answers tells a plugin anything.
             WaitsFor::Stop => match self.silent(stage) {
                 Some(silent) => self.silence(silent, "ends it, as it was cancelled"),
-                None => "its plugin, which its host tells to stop, for the grace period at most".into(),
+                None => {
+                    "its plugin, which its host tells to stop, for the grace period at most".into()
+                }
             },
             WaitsFor::Time(time) => format!("the time {time}"),
             WaitsFor::People(people) => self.people(stage, people),
