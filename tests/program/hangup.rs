@@ -86,8 +86,8 @@ fn how_to_go_on_names_the_configuration_that_the_deployment_is_under() {
     // It is where that says, and nowhere else.
     project
         .run(&["deployments"])
-        .exits(0)
-        .says("no deployments");
+        .exits(2)
+        .complains("there is no state file");
     project
         .run(&["--config", "other.yaml", "work", "--until-idle"])
         .exits(0);
