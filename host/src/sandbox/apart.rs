@@ -17,7 +17,7 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::task::JoinHandle;
 
 /// How long a call may keep the host's threads busy, in all.
-const MOMENT: Duration = Duration::from_millis(10);
+const MOMENT: Duration = Duration::from_millis(4);
 
 /// How much lower the priority is, in the system's steps from 0 to 19.
 const NICE: i32 = 5;

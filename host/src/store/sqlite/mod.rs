@@ -78,8 +78,10 @@ fn absolute(path: &Path) -> Result<PathBuf, StoreError> {
 #[derive(Debug)]
 pub struct SqliteStore {
     file: Arc<Path>,
-    writer: Writer,
     readers: Readers,
+    /// Dropped after those that read: who closes the file last moves into it what its
+    /// log has, which only one that writes can.
+    writer: Writer,
     /// Dropped last: this host is there until its last write is answered.
     hosts: Arc<Hosts>,
 }
