@@ -19,6 +19,7 @@ mod leftovers;
 mod logs;
 mod losing_the_state;
 mod output;
+mod places;
 mod plan_errors;
 mod planning;
 mod queueing;

@@ -75,6 +75,18 @@ pub(super) fn wakes_at(deployment: &Deployment) -> Option<Timestamp> {
     wakes.chain(limits).chain(whole).min()
 }
 
+/// When a time comes that changes something of what waits, though nothing begins
+/// that may: a limit, or the time that a suspended stage waits for.
+pub fn limit_at(deployment: &Deployment, now: Timestamp) -> Option<Timestamp> {
+    let waits =
+        |stage: &&Stage| matches!(stage.status, StageStatus::Waiting | StageStatus::Suspended);
+    let limits = deployment.all_stages().filter(waits).flat_map(|stage| {
+        let until = stage.wait.as_ref().and_then(|wait| wait.until);
+        [deadline(deployment, stage), until]
+    });
+    limits.flatten().filter(|limit| *limit > now).min()
+}
+
 /// When a stage has run out of time: of the time that its file gives it, counted
 /// from its first start, or of the default for its present turn.
 pub(super) fn stage_deadline(stage: &Stage) -> Option<Timestamp> {

@@ -43,7 +43,9 @@ use crate::model::{Cancellation, Deployment, DeploymentStatus, Shared, StageId, 
 
 pub use cancel::{is_cancelled, takes};
 pub use change::{Change, Leased};
-pub use clock::{COMMANDED_TURN, DEFAULT_DEPLOYMENT_TIMEOUT, DEFAULT_STAGE_TIMEOUT, time_left};
+pub use clock::{
+    COMMANDED_TURN, DEFAULT_DEPLOYMENT_TIMEOUT, DEFAULT_STAGE_TIMEOUT, limit_at, time_left,
+};
 pub use event::{Event, Rejected, TurnEnd};
 pub use plan::Plan;
 pub use turn::judge;

@@ -12,7 +12,7 @@ use crate::lifecycle::{self, Event, Next};
 use crate::model::{Deployment, DeploymentId, StageId, Timestamp};
 use crate::store::Due;
 
-use super::places::Place;
+use super::places::{Place, Queue};
 use super::tidy::{remove_scratch, tidy};
 use super::turn::{LOOK_AGAIN, Turn};
 use super::{Definition, RunError, Runner, Stop, now, stopped};
@@ -60,6 +60,14 @@ impl Wakes {
             std::future::pending::<()>().await;
         }
     }
+}
+
+/// What became of stages that may begin.
+enum Begun {
+    /// All have, or it is to be read again.
+    All(Option<Deployment>),
+    /// The rest of them waits for a place; the deployment as it is then.
+    NoPlace(Deployment),
 }
 
 /// Where a deployment was left.
@@ -164,12 +172,13 @@ impl Runner {
         // is heard: a change by others is refused or waked for, and then read.
         let mut known = None;
         let mut lapse = None;
+        let mut queue = Queue::default();
         loop {
             let stopping = *stop.borrow() > Stop::No;
             if stopping && turns.is_empty() {
                 return Ok(Parked::Stopped);
             }
-            let deployment = match known.take() {
+            let mut deployment = match known.take() {
                 Some(known) => known,
                 None => {
                     wakes.look();
@@ -179,7 +188,7 @@ impl Runner {
                     taken
                 }
             };
-            let mut wake = None;
+            let (mut wake, mut full) = (None, false);
             match lifecycle::next(&deployment, now()) {
                 Next::Done => {
                     self.clean_up(&deployment).await?;
@@ -203,28 +212,43 @@ impl Runner {
                     }
                 }
                 Next::Begin(stages) if !stopping => {
-                    known = Some(deployment);
-                    for stage in stages {
-                        // One that somebody else began leaves it to be read again.
-                        let Some(deployment) = known.take() else {
-                            break;
-                        };
-                        known = self
-                            .begin(deployment, stage, &definition, &mut turns, &stop)
-                            .await?;
+                    let begun = self.begin(
+                        deployment,
+                        stages,
+                        &mut queue,
+                        &definition,
+                        |turn, place| {
+                            self.start(turn, place, &mut turns, &stop);
+                        },
+                    );
+                    match begun.await? {
+                        Begun::All(last) => {
+                            known = last;
+                            continue;
+                        }
+                        Begun::NoPlace(last) => deployment = last,
                     }
-                    continue;
+                    // Meanwhile, its limits hold.
+                    full = true;
+                    wake = lifecycle::limit_at(&deployment, now());
                 }
                 Next::At(time) => wake = Some(time),
                 Next::Plan | Next::Begin(_) | Next::Busy => {}
             }
-            if turns.is_empty() && matches!(wakes, Wakes::WhenDue(_)) {
+            if !full {
+                queue.leave();
+            }
+            if turns.is_empty() && !queue.waits() && matches!(wakes, Wakes::WhenDue(_)) {
                 return Ok(Parked::Waiting);
             }
             let wake = wake.into_iter().chain(lapse).min();
             tokio::select! {
                 Some(ended) = turns.join_next() => {
                     known = finished(ended)?.map(|ended| newer(ended, deployment));
+                }
+                place = queue.come() => {
+                    place?;
+                    known = Some(deployment);
                 }
                 () = wakes.come(deployment.version) => {}
                 () = until(wake), if wake.is_some() => {}
@@ -233,27 +257,35 @@ impl Runner {
         }
     }
 
-    /// Claims a stage and starts its turn, as soon as there is room for one more.
-    /// Gives the deployment as it is then, if the stage was still to be had.
+    /// Claims stages and starts their turns, as far as there are places. What undoes
+    /// others waits for none.
     async fn begin(
-        self: &Arc<Self>,
+        &self,
         deployment: Deployment,
-        stage: StageId,
+        stages: Vec<StageId>,
+        queue: &mut Queue,
         definition: &Arc<Definition>,
-        turns: &mut Turns,
-        stop: &watch::Receiver<Stop>,
-    ) -> Result<Option<Deployment>, RunError> {
-        let mut stopping = stop.clone();
-        let place = tokio::select! {
-            place = self.places.next() => place?,
-            () = stopped(&mut stopping, Stop::Soon) => return Ok(None),
-        };
-        let claimed = self.claim(&deployment, &stage).await?;
-        if let Some(deployment) = &claimed {
-            let turn = Turn::new(deployment, stage, definition);
-            self.start(turn, place, turns, stop);
+        mut start: impl FnMut(Turn, Place),
+    ) -> Result<Begun, RunError> {
+        let mut known = deployment;
+        for stage in stages {
+            let undoes = known.stage(&stage).is_some_and(|stage| stage.rollback);
+            let place = match queue.take(&self.places) {
+                Some(place) => place,
+                None if undoes => self.places.at_once(),
+                None => {
+                    queue.join(&self.places);
+                    return Ok(Begun::NoPlace(known));
+                }
+            };
+            // One that somebody else began leaves it to be read again.
+            let Some(claimed) = self.claim(&known, &stage).await? else {
+                return Ok(Begun::All(None));
+            };
+            start(Turn::new(&claimed, stage, definition), place);
+            known = claimed;
         }
-        Ok(claimed)
+        Ok(Begun::All(Some(known)))
     }
 
     /// Starts a turn that was claimed.

@@ -53,7 +53,7 @@ pub(crate) struct Runner {
     pub(crate) keep: Keep,
     /// Where the scratch directories are.
     pub(crate) scratch: PathBuf,
-    places: Places,
+    places: Arc<Places>,
     /// The calls under way, to be told of cancels.
     calls: Calls,
 }
@@ -100,7 +100,7 @@ impl Runner {
             store,
             sources,
             providers,
-            places: Places::new(limits.concurrent_stages.get()),
+            places: Arc::new(Places::new(limits.concurrent_stages.get())),
             limits,
             keep,
             scratch,

@@ -2,8 +2,10 @@
 //!
 //! A deployment whose stage ends keeps its place for the next one, which spares
 //! a commit and a wait. But not for ever while others wait: a long pipeline would
-//! keep short ones out until it is over.
+//! keep short ones out until it is over. What undoes others waits for nobody: its
+//! time runs, and what it undoes may be half done.
 
+use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -26,7 +28,8 @@ pub(super) struct Places {
 /// The right to run a stage, until it is dropped.
 #[derive(Debug)]
 pub(super) struct Place {
-    _permit: OwnedSemaphorePermit,
+    /// None for one more than there are.
+    _permit: Option<OwnedSemaphorePermit>,
     waiting: Arc<AtomicUsize>,
     since: Instant,
 }
@@ -43,26 +46,72 @@ impl Places {
     /// A place, if one is free and nobody waits for it.
     pub(super) fn free(&self) -> Option<Place> {
         let permit = self.free.clone().try_acquire_owned().ok()?;
-        Some(self.place(permit))
+        Some(self.place(Some(permit)))
+    }
+
+    /// A place at once: if none is free, one more than there are.
+    pub(super) fn at_once(&self) -> Place {
+        self.free().unwrap_or_else(|| self.place(None))
     }
 
     /// A place, as soon as those who came before have theirs.
-    pub(super) async fn next(&self) -> Result<Place, RunError> {
+    async fn next(self: Arc<Self>) -> Result<Place, RunError> {
         if let Some(place) = self.free() {
             return Ok(place);
         }
         let _waits = Waits::new(&self.waiting);
         let permit = self.free.clone().acquire_owned().await;
         let permit = permit.map_err(|error| RunError::Broken(error.to_string()))?;
-        Ok(self.place(permit))
+        Ok(self.place(Some(permit)))
     }
 
-    fn place(&self, permit: OwnedSemaphorePermit) -> Place {
+    fn place(&self, permit: Option<OwnedSemaphorePermit>) -> Place {
         Place {
             _permit: permit,
             waiting: Arc::clone(&self.waiting),
             since: Instant::now(),
         }
+    }
+}
+
+/// Where a deployment waits for a place, while it still has an eye on all else.
+#[derive(Default)]
+pub(super) struct Queue {
+    to_come: Option<Pin<Box<dyn Future<Output = Result<Place, RunError>> + Send>>>,
+    place: Option<Place>,
+}
+
+impl Queue {
+    /// The place that was waited for, or one that is free.
+    pub(super) fn take(&mut self, places: &Places) -> Option<Place> {
+        self.place.take().or_else(|| places.free())
+    }
+
+    /// Waits from now on, if it does not yet.
+    pub(super) fn join(&mut self, places: &Arc<Places>) {
+        if self.to_come.is_none() {
+            self.to_come = Some(Box::pin(Arc::clone(places).next()));
+        }
+    }
+
+    /// Waits no more, and gives back what it has got.
+    pub(super) fn leave(&mut self) {
+        *self = Self::default();
+    }
+
+    pub(super) fn waits(&self) -> bool {
+        self.to_come.is_some()
+    }
+
+    /// Completes when a place has come: for ever later, if it does not wait for one.
+    pub(super) async fn come(&mut self) -> Result<(), RunError> {
+        let Some(to_come) = &mut self.to_come else {
+            return std::future::pending().await;
+        };
+        let place = to_come.await;
+        self.to_come = None;
+        self.place = Some(place?);
+        Ok(())
     }
 }
 
@@ -106,17 +155,17 @@ mod tests {
 
     #[tokio::test]
     async fn a_place_is_kept_for_long_only_while_nobody_waits_for_it() {
-        let places = Places::new(1);
-        let place = places.next().await.unwrap();
+        let places = Arc::new(Places::new(1));
+        let place = places.clone().next().await.unwrap();
         let later = |place: &Place| place.since + KEEP;
         assert_eq!(place.claims_at(later(&place)), Claims::Next);
-        let mut other = Box::pin(places.next());
+        let mut other = Box::pin(places.clone().next());
         assert!(other.as_mut().now_or_never().is_none());
         assert_eq!(place.claims_at(later(&place)), Claims::Nothing);
         drop(place);
         // Who has just got it keeps it for a while, whoever waits.
         let place = other.await.unwrap();
-        let mut third = Box::pin(places.next());
+        let mut third = Box::pin(places.clone().next());
         assert!(third.as_mut().now_or_never().is_none());
         assert_eq!(place.claims_at(place.since), Claims::Next);
         assert_eq!(place.claims_at(later(&place)), Claims::Nothing);
@@ -126,10 +175,43 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn who_waits_in_a_queue_has_the_place_when_it_comes_and_gives_it_back_when_it_leaves() {
+        let places = Arc::new(Places::new(1));
+        let mut queue = Queue::default();
+        assert!(!queue.waits());
+        let place = queue.take(&places).unwrap();
+        assert!(queue.take(&places).is_none());
+        queue.join(&places);
+        assert!(queue.waits());
+        assert!(queue.come().now_or_never().is_none());
+        drop(place);
+        queue.come().await.unwrap();
+        assert!(!queue.waits());
+        assert!(places.free().is_none());
+        queue.leave();
+        assert!(places.free().is_some());
+    }
+
+    #[tokio::test]
+    async fn who_may_not_wait_has_a_place_at_once_and_takes_nobody_elses() {
+        let places = Arc::new(Places::new(1));
+        let first = places.at_once();
+        let more = places.at_once();
+        assert!(places.free().is_none());
+        drop(more);
+        assert!(places.free().is_none());
+        drop(first);
+        assert!(places.free().is_some());
+    }
+
+    #[tokio::test]
     async fn places_are_given_in_the_order_in_which_they_were_asked_for() {
-        let places = Places::new(1);
-        let place = places.next().await.unwrap();
-        let (mut first, mut second) = (Box::pin(places.next()), Box::pin(places.next()));
+        let places = Arc::new(Places::new(1));
+        let place = places.clone().next().await.unwrap();
+        let (mut first, mut second) = (
+            Box::pin(places.clone().next()),
+            Box::pin(places.clone().next()),
+        );
         assert!(first.as_mut().now_or_never().is_none());
         assert!(second.as_mut().now_or_never().is_none());
         drop(place);
