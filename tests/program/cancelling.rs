@@ -1,6 +1,6 @@
 //! `stagewright cancel`, from another process, at each moment of a deployment.
 
-use stagewright_tests::{Gate, Project};
+use stagewright_tests::{Clock, Gate, Project};
 
 use crate::bad_input::one_error;
 use crate::{course, id};
@@ -299,4 +299,58 @@ fn a_cancel_while_no_host_is_there_stops_a_stage_whose_host_had_died() {
         course(&project.newest()),
         ["SCRIPT_RUN cancelled", "SCRIPT_RUN_ROLLBACK succeeded"]
     );
+}
+
+/// A project with an approval that may take a minute, and what comes before it.
+fn limited(before: &str) -> Project {
+    let project = Project::with(&["approval", "script"]);
+    project.grant_shell();
+    project.pipeline(&format!(
+        "{before}- {{ name: WAIT_APPROVAL, timeout: 1m }}\n"
+    ));
+    project
+}
+
+#[test]
+fn a_cancel_after_a_limit_that_no_host_has_seen_stores_that_it_has_passed() {
+    let (clock, project) = (Clock::new(), limited(""));
+    let by_clock = |arguments: &[&str]| {
+        let variable = clock.variable();
+        project.start_by(&["env", &variable], arguments).end()
+    };
+    project.run(&["run", "app.yaml", "--detach"]).exits(5);
+    let first = id(&project.newest()).to_owned();
+    project.run(&["work", "--until-idle"]).exits(5);
+    project.run(&["run", "app.yaml", "--detach"]).exits(5);
+    let second = id(&project.newest()).to_owned();
+    clock.set(3600);
+    by_clock(&["cancel", &first, "--by", "ann"])
+        .exits(2)
+        .complains("is failed: it is at its end");
+    assert_eq!(project.show(&first)["status"], "failed");
+    // Nothing is before the second one any more.
+    by_clock(&["work", "--until-idle"]).exits(5);
+    assert_eq!(course(&project.show(&second)), ["WAIT_APPROVAL suspended"]);
+}
+
+#[test]
+fn a_cancel_after_such_a_limit_finds_that_it_is_being_undone_and_so_it_is() {
+    let before = "- { name: SCRIPT_RUN, with: { run: echo done, onRollback: echo undone } }\n";
+    let (clock, project) = (Clock::new(), limited(before));
+    let by_clock = |arguments: &[&str]| {
+        let variable = clock.variable();
+        project.start_by(&["env", &variable], arguments).end()
+    };
+    project.run(&["run", "app.yaml", "--detach"]).exits(5);
+    let late = id(&project.newest()).to_owned();
+    project.run(&["work", "--until-idle"]).exits(5);
+    clock.set(3600);
+    by_clock(&["cancel", &late, "--by", "ann"])
+        .exits(0)
+        .says("it is being undone already");
+    assert_eq!(project.show(&late)["status"], "rolling-back");
+    by_clock(&["work", "--until-idle"]).exits(0);
+    let late = project.show(&late);
+    assert_eq!(late["status"], "failed");
+    assert_eq!(late["rollback"]["status"], "succeeded");
 }

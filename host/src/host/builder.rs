@@ -10,7 +10,7 @@ use crate::error::Error;
 use crate::model::{Plugin, PluginKey};
 use crate::runner::Stop;
 use crate::source::{LocalSources, Sources};
-use crate::store::{SqliteStore, Store, files_directory};
+use crate::store::{SqliteStore, Store, files_directory, resolved};
 
 use super::{Host, Inner};
 
@@ -125,8 +125,7 @@ impl HostBuilder {
         if let Some(file) = self.state_file {
             config.state_file = file;
         }
-        // The process may change its directory later on.
-        if let Ok(file) = std::path::absolute(&config.state_file) {
+        if let Ok(file) = resolved(&config.state_file) {
             config.state_file = file;
         }
         let files = files_directory(&config.state_file);

@@ -17,7 +17,7 @@ use crate::backup::backup;
 use crate::definition::{self, Diagnostics, HostConfig};
 use crate::error::Error;
 use crate::fleet::Fleet;
-use crate::lifecycle::{self, Waiting};
+use crate::lifecycle::{self, Next, Waiting};
 use crate::logs;
 use crate::model::{
     CommandKind, Deployment, DeploymentId, Event, LogLine, Plugin, PluginKey, StageId,
@@ -121,12 +121,7 @@ impl Host {
             why: cancel.why.clone(),
             rollback: cancel.rollback,
         };
-        let cancelled = self.command(id, event).await?;
-        if cancelled.status.is_final() {
-            // No host need ever look at it again.
-            self.tidy(&cancelled).await;
-        }
-        Ok(cancelled)
+        self.command(id, event).await
     }
 
     /// Removes what a deployment that is over no longer needs. That it can't be is no
@@ -168,11 +163,30 @@ impl Host {
     ) -> Result<Deployment, Error> {
         let store = &self.inner.store;
         let known = store.load(id).await?;
-        let known = known.ok_or_else(|| self.unknown(id.as_str()))?;
-        let done = transition(&**store, Claims::Nothing, &known, |_| true, event).await?;
+        let mut known = known.ok_or_else(|| self.unknown(id.as_str()))?;
+        // What time has made of it comes first, and holds whatever becomes of the
+        // command: who is told that it is too late is told what is so from now on.
+        if lifecycle::next(&known, now()) == Next::Tick {
+            known = self.change(&known, || lifecycle::Event::Tick).await?;
+        }
+        self.change(&known, event).await
+    }
+
+    async fn change(
+        &self,
+        known: &Deployment,
+        event: impl Fn() -> lifecycle::Event,
+    ) -> Result<Deployment, Error> {
+        let store = &*self.inner.store;
+        let done = transition(store, Claims::Nothing, known, |_| true, event).await?;
         // It fits whatever it is, so there is one.
-        done.map(|applied| applied.deployment)
-            .ok_or_else(|| Error::Input(format!("deployment {id} is gone")))
+        let gone = || Error::Input(format!("deployment {} is gone", known.id));
+        let changed = done.ok_or_else(gone)?.deployment;
+        if changed.status.is_final() {
+            // No host need ever look at it again.
+            self.tidy(&changed).await;
+        }
+        Ok(changed)
     }
 
     /// What a deployment waits for: for each part of it that is not at its end,
