@@ -5,7 +5,7 @@ use crate::model::{
     Stage, StageId, StageStatus, Timestamp, person, reason,
 };
 
-use super::clock::deadline;
+use super::clock::{deadline, stage_deadline, turn_deadline};
 use super::event::Rejected;
 use super::turn::place;
 use super::waiting::People;
@@ -14,12 +14,32 @@ use super::{reject, reject_twice};
 /// Why a stage is to stop before its time, if it is: what it belongs to, the
 /// deployment or its rollback, was cancelled.
 pub fn is_cancelled(deployment: &Deployment, stage: &Stage) -> Option<String> {
-    let cancel = if stage.rollback {
+    wish(deployment, stage).map(ToString::to_string)
+}
+
+/// Whether a stage that is at work had run out of its own time before someone
+/// cancelled what it belongs to: then it has timed out, whatever came after that.
+pub(super) fn was_over_time(deployment: &Deployment, stage: &Stage) -> bool {
+    let limits = [stage_deadline(stage), turn_deadline(deployment, stage)];
+    cancelled_at(deployment, stage).is_some_and(|cancelled| {
+        limits
+            .iter()
+            .all(|limit| limit.is_some_and(|l| l <= cancelled))
+    })
+}
+
+/// When someone first cancelled what a stage belongs to.
+pub(super) fn cancelled_at(deployment: &Deployment, stage: &Stage) -> Option<Timestamp> {
+    let first = wish(deployment, stage)?.each().next()?;
+    Some(first.at)
+}
+
+fn wish<'a>(deployment: &'a Deployment, stage: &Stage) -> Option<&'a Cancellation> {
+    if stage.rollback {
         deployment.rollback.as_ref()?.cancel.as_ref()
     } else {
         deployment.cancel.as_ref()
-    };
-    cancel.map(ToString::to_string)
+    }
 }
 
 /// Takes the wish that a deployment should not go on. What follows from it, the

@@ -3,7 +3,7 @@
 
 use crate::model::{Deployment, DeploymentStatus, Ending, Shared, Stage, StageStatus, Timestamp};
 
-use super::cancel::{has_command, is_owed_a_turn};
+use super::cancel::{has_command, is_owed_a_turn, was_over_time};
 use super::clock::{
     DEFAULT_DEPLOYMENT_TIMEOUT, DEFAULT_STAGE_TIMEOUT, count_active_time, deployment_deadline,
     stage_deadline, whole_deadline, written,
@@ -215,8 +215,15 @@ fn notice_the_ending(deployment: &mut Deployment, now: Timestamp) {
         deployment.reason = reason;
         deployment.ending = Some(Ending::Failed);
     } else if let Some(cancel) = &deployment.cancel {
-        deployment.reason = cancel.to_string();
-        deployment.ending = Some(Ending::Cancelled);
+        // A stage that had run out of time before, and is being ended for it, decides
+        // as it ends.
+        let ends_over_time = |stage: &Stage| {
+            stage.status == StageStatus::Running && was_over_time(deployment, stage)
+        };
+        if !deployment.forward_stages().any(ends_over_time) {
+            deployment.reason = cancel.to_string();
+            deployment.ending = Some(Ending::Cancelled);
+        }
     } else if let Some(reason) = first(|status| status == StageStatus::Exited) {
         deployment.reason = reason;
         deployment.ending = Some(Ending::Exited);
@@ -238,7 +245,9 @@ pub(super) fn time_out_the_whole(deployment: &mut Deployment) {
 /// suspended ends. What ran when its host was gone is to finish, as what runs is,
 /// unless that has to stop too.
 fn stop(deployment: &mut Deployment, now: Timestamp) {
-    let Some(ending) = deployment.ending else {
+    // After a cancel that is so, also while it is not known yet how it ends.
+    let cancel = deployment.cancel.as_ref().map(|_| Ending::Cancelled);
+    let Some(ending) = deployment.ending.or(cancel) else {
         return;
     };
     let over = deployment_deadline(deployment).is_some_and(|deadline| deadline <= now);

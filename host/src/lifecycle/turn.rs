@@ -6,7 +6,7 @@ use crate::model::{
     Timestamp, Wait, Wake,
 };
 
-use super::cancel::is_cancelled;
+use super::cancel::{is_cancelled, was_over_time};
 use super::event::{Rejected, TurnEnd};
 use super::{SHORTEST_PAUSE, clock, reject, rollback, settle, times};
 
@@ -176,7 +176,12 @@ pub(super) fn lose(
 ) -> Result<(), Rejected> {
     let place = running(deployment, id)?;
     let cancelled = is_cancelled(deployment, &deployment.stages[place]);
+    let over_time = was_over_time(deployment, &deployment.stages[place]);
     let stage = &mut deployment.stages[place];
+    if over_time {
+        settle::time_out(stage, now);
+        return Ok(());
+    }
     if let Some(why) = cancelled {
         settle::end(stage, StageStatus::Cancelled, why, now);
         return Ok(());

@@ -4,7 +4,7 @@ use crate::model::{
     CommandKind, Deployment, DeploymentStatus, Operation, Stage, StageId, StageStatus, Timestamp,
 };
 
-use super::cancel::{is_owed_a_turn, lacks, woken_at};
+use super::cancel::{cancelled_at, is_owed_a_turn, lacks, woken_at};
 use super::clock::{deadline, turn_deadline};
 use super::settle;
 
@@ -84,6 +84,7 @@ pub fn waiting(deployment: &Deployment, now: Timestamp) -> Vec<Waiting> {
                 settled: &settled,
                 ready: settle::ready(deployment, now).map(|s| &s.id).collect(),
                 held: settle::is_held(deployment, now),
+                now,
             };
             let shown = |stage: &&Stage| !stage.rollback || status == DeploymentStatus::RollingBack;
             let open = |stage: &&Stage| !stage.status.is_final();
@@ -102,6 +103,7 @@ struct Look<'a> {
     ready: Vec<&'a StageId>,
     /// Whether it goes on only for the turns that are owed to people.
     held: bool,
+    now: Timestamp,
 }
 
 impl Look<'_> {
@@ -130,14 +132,30 @@ impl Look<'_> {
             .stage(&stage.id)
             .is_some_and(|settled| settled.status.is_final());
         if ends {
-            return vec![WaitsFor::Overdue];
+            // What ends because another one is over its time waits for that one.
+            let over =
+                |stage: &Stage| deadline(self.deployment, stage).is_some_and(|d| d <= self.now);
+            let open = |other: &&Stage| !other.status.is_final() && over(other);
+            let overdue: Vec<StageId> = self
+                .deployment
+                .all_stages()
+                .filter(open)
+                .map(|other| other.id.clone())
+                .collect();
+            if over(stage) || overdue.is_empty() {
+                return vec![WaitsFor::Overdue];
+            }
+            return vec![WaitsFor::Stages(overdue)];
         }
         if self.ready.contains(&&stage.id) {
             // A host has to see what people did; that may not be all it needs.
             let people = lacks(stage, CommandKind::Approve);
             let given = u32::try_from(people.given.len()).unwrap_or(u32::MAX);
             let is_short = stage.operation == Operation::Approve && given < stage.min_operators;
-            let more = (given > 0 && is_short).then_some(WaitsFor::People(people));
+            let limit = deadline(self.deployment, stage);
+            // Beyond it they would be refused.
+            let in_time = limit.is_none_or(|limit| limit > self.now);
+            let more = (given > 0 && is_short && in_time).then_some(WaitsFor::People(people));
             return [WaitsFor::Host].into_iter().chain(more).collect();
         }
         match stage.status {
@@ -163,7 +181,12 @@ impl Look<'_> {
             let over = deadline(deployment, stage).filter(|over| *over > Timestamp(0));
             return over.or(stage.turn_started_at).unwrap_or(created);
         }
+        let cancelled = cancelled_at(deployment, stage);
         match (stage.status, &stage.wait) {
+            (StageStatus::Running, _) if what == [WaitsFor::Stop] => {
+                let began = stage.turn_started_at;
+                cancelled.max(began).unwrap_or(created)
+            }
             (StageStatus::Suspended, Some(wait)) if what.first() == Some(&WaitsFor::Host) => {
                 let woken = [wait.until, woken_at(stage)].into_iter().flatten().min();
                 woken.unwrap_or(wait.since)

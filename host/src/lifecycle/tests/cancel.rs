@@ -1,6 +1,7 @@
 //! Cancelling at each moment.
 
 use super::*;
+use crate::model::Ending;
 
 #[test]
 fn what_is_cancelled_before_it_was_planned_ends_at_once_and_a_late_plan_changes_nothing() {
@@ -200,7 +201,7 @@ fn a_time_limit_that_had_passed_unnoticed_came_before_the_cancel() {
     d.timeout = Some(60 * SECOND);
     let d = run(&d, "A", until(3600), at(1));
     let d = cancel(&d, false, at(100));
-    assert_eq!(d.ending, Some(crate::model::Ending::TimedOut));
+    assert_eq!(d.ending, Some(Ending::TimedOut));
     assert_eq!(status(&d, "A"), StageStatus::TimedOut);
     assert_eq!(d.status, DeploymentStatus::TimedOut);
     assert_eq!(rollback_status(&d), Some(RollbackStatus::Cancelled));
@@ -214,4 +215,25 @@ fn a_stage_that_says_it_was_cancelled_when_nobody_did_so_has_failed() {
     let d = run(&d, "a", TurnEnd::Cancelled, at(2));
     assert_eq!(rollback_status(&d), Some(RollbackStatus::Failed));
     assert_eq!(d.status, DeploymentStatus::Failed);
+}
+
+#[test]
+fn a_cancel_of_what_is_being_ended_over_its_time_hides_no_time_out() {
+    let mut d = deployment("ABa");
+    d.stages[0].timeout = Some(5 * SECOND);
+    let d = begin(&d, "A", at(1));
+    // In time, it is cancelled; whatever its host then says of its time.
+    let in_time = end(&cancel(&d, true, at(5)), "A", TurnEnd::Cancelled, at(7));
+    assert_eq!(in_time.ending, Some(Ending::Cancelled));
+    let late = cancel(&d, true, at(6));
+    assert_eq!(late.ending, None, "that is up to the stage");
+    assert_eq!(ready(&late, at(6)), [] as [&str; 0]);
+    let ended = end(&late, "A", TurnEnd::TimedOut, at(7));
+    let lost = lose(&late, "A", false);
+    for d in [ended, lost] {
+        assert_eq!(status(&d, "A"), StageStatus::TimedOut);
+        assert_eq!(d.ending, Some(Ending::Failed));
+        assert_eq!(d.reason, "stage 1 (A) timed-out: timed out: it may take 5s");
+        assert_eq!(d.status, DeploymentStatus::RollingBack);
+    }
 }
