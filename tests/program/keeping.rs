@@ -173,6 +173,10 @@ fn only_the_newest_deployments_and_logs_are_kept_and_nothing_that_is_not_at_its_
         .json();
     let kept: Vec<&str> = listed.as_array().unwrap().iter().map(id).collect();
     assert_eq!(kept, [&ids[4], &ids[3], &ids[2], id(&other)]);
+    // Of one whose logs are gone that is said; of one that has them, nothing.
+    let gone = format!("the logs of deployment {} were removed", ids[2]);
+    project.run(&["logs", &ids[2]]).exits(0).complains(&gone);
+    assert_eq!(project.run(&["logs", &ids[4]]).exits(0).stderr, "");
     project
         .run(&["show", &ids[1]])
         .exits(2)

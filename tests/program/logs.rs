@@ -257,3 +257,30 @@ fn the_log_of_a_stage_that_is_not_planned_yet_can_be_followed() {
     project.run(&["work", "--until-idle"]).exits(0);
     follower.end().exits(0).says("done");
 }
+
+#[test]
+fn the_attempts_of_a_planning_are_told_apart() {
+    let project = Project::with(&["probe"]);
+    project.write(
+        "stagewright.yaml",
+        "limits: { planTimeout: 1h }\n\
+         plugins: { probe: { config: { do: [{ log: planning }, spin-until-cancelled] } } }\n",
+    );
+    project.pipeline("- { name: PROBE }\n");
+    project.run(&["run", "app.yaml", "--detach"]).exits(5);
+    let id = id(&project.newest()).to_owned();
+    let first = project.start(&["work"]);
+    let mut log = project.start(&["logs", &id, "plan", "--follow"]);
+    log.line_with("planning");
+    first.kill();
+    let second = project.start(&["work"]);
+    log.line_with("attempt 2, since its host died");
+    log.line_with("planning");
+    project.run(&["cancel", &id, "--by", "ann"]).exits(0);
+    log.end().exits(0);
+    second.terminate();
+    second.end().exits(0);
+    let lines = project.log_lines(&id, "plan");
+    let attempts: Vec<_> = lines.iter().map(|line| line["attempt"].as_u64()).collect();
+    assert_eq!(attempts[..2], [Some(1), Some(2)], "{lines:?}");
+}

@@ -236,6 +236,12 @@ fn remark(stage: &Stage) -> String {
 
 pub(super) async fn logs(host: &Host, args: &LogArgs, output: &Output) -> Result<Exit, Error> {
     let mut deployment = host.deployment(&args.id).await?;
+    if are_removed(host, &deployment).await? {
+        output.remark(&format!(
+            "the logs of deployment {} were removed, as `keep.logs` has it",
+            deployment.id
+        ));
+    }
     if let Some(wanted) = &args.stage {
         if wanted != "plan" {
             deployment = planned(host, deployment, args.follow).await?;
@@ -263,6 +269,15 @@ pub(super) async fn logs(host: &Host, args: &LogArgs, output: &Output) -> Result
         }
         deployment = host.deployment(deployment.id.as_str()).await?;
     }
+}
+
+/// Whether a deployment has no logs any more: a plan always says what it came to.
+async fn are_removed(host: &Host, deployment: &Deployment) -> Result<bool, Error> {
+    if deployment.strategy.is_none() || !deployment.status.is_final() {
+        return Ok(false);
+    }
+    let mut plan = host.log(deployment.id.clone(), None, 0, false);
+    Ok(plan.next().await.transpose()?.is_none())
 }
 
 /// A deployment whose stages are known: waits for its plan, if that is followed.

@@ -66,7 +66,7 @@ impl Runner {
                     turn: 0,
                 },
             }),
-            0,
+            mine,
             Arc::new(now),
         ));
         let still_mine = |d: &Deployment| planning(d) && d.plan_attempt == mine;
