@@ -26,7 +26,7 @@ use crate::model::{
 
 pub use crate::lifecycle::{Change, Leased};
 
-pub use sqlite::{SqliteStore, files_directory};
+pub use sqlite::{SqliteStore, files_directory, resolved};
 
 /// Keeps everything. All writes are durable when they return.
 #[async_trait]

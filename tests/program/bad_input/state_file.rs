@@ -208,3 +208,19 @@ fn a_file_with_the_version_of_nobody_is_refused_with_that_version() {
     database.pragma_update(None, "user_version", -5).unwrap();
     refused(&project).complains("version -5");
 }
+
+#[test]
+fn a_state_file_that_is_a_link_is_one_state_under_both_names() {
+    let project = Project::with(&["wait"]);
+    project.pipeline("- { name: WAIT, with: { duration: 1ms } }\n");
+    project.write("link.yaml", "stateFile: link.db\n");
+    project.write("stagewright.yaml", "stateFile: kept/state.db\n");
+    std::os::unix::fs::symlink("kept/state.db", project.path("link.db")).unwrap();
+    // What it leads to is not there yet.
+    project
+        .run(&["--config", "link.yaml", "run", "app.yaml", "--detach"])
+        .exits(5);
+    project.run(&["work", "--until-idle"]).exits(0);
+    assert_eq!(project.newest()["status"], "succeeded");
+    assert!(!project.path("link.db-files").exists());
+}

@@ -50,7 +50,7 @@ use self::readers::Readers;
 use self::writer::Writer;
 use super::StoreError;
 
-pub use self::open::files_directory;
+pub use self::open::{files_directory, resolved};
 
 /// How long another process may keep the file locked before a write fails.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -58,9 +58,8 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// Threads that read, at most.
 const READERS: usize = 4;
 
-/// The whole of a path, also where the process changes its directory later on.
 fn absolute(path: &Path) -> Result<PathBuf, StoreError> {
-    std::path::absolute(path).map_err(|error| {
+    resolved(path).map_err(|error| {
         StoreError::Open(format!(
             "the state file {:?} can't be used: {error}; name another file",
             path.display().to_string()

@@ -14,6 +14,9 @@ use super::fault::Fault;
 use super::{immutable, schema};
 use crate::store::StoreError;
 
+/// How many links are followed, each to the next: as many as the system does.
+const MOST_LINKS: usize = 40;
+
 /// Statements that each connection keeps prepared.
 const STATEMENTS: usize = 64;
 
@@ -104,6 +107,24 @@ fn keep_statements(connection: &Connection) -> rusqlite::Result<()> {
     connection.set_prepared_statement_cache_capacity(STATEMENTS);
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     Ok(())
+}
+
+/// The one name of a state file, whatever it was called by: what is kept beside it
+/// lies beside this. Whole, since the process may change its directory later on; and
+/// where it is a link, that of what it leads to, which need not be there yet.
+///
+/// # Errors
+/// When the current directory can't be told.
+pub fn resolved(path: &Path) -> io::Result<PathBuf> {
+    let mut path = std::path::absolute(path)?;
+    // A ring of links is left to whoever opens it.
+    for _ in 0..MOST_LINKS {
+        let Ok(target) = fs::read_link(&path) else {
+            break;
+        };
+        path = path.parent().unwrap_or(Path::new("/")).join(target);
+    }
+    Ok(path)
 }
 
 /// The directory beside a state file that belongs to it: `<file>-files`. The store
