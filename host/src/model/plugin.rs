@@ -199,6 +199,11 @@ impl Canceller {
     pub fn cancel(&self) {
         self.0.send_replace(true);
     }
+
+    /// Whether it is true.
+    pub fn is_cancelled(&self) -> bool {
+        *self.0.borrow()
+    }
 }
 
 /// What a planning call and every stage is given.

@@ -77,8 +77,12 @@ impl Calls {
         }
     }
 
+    /// Whether a deployment has a call that was not told yet: one that was has the
+    /// grace period, and is not told again.
     fn has(&self, deployment: &DeploymentId) -> bool {
-        self.lock().contains_key(deployment)
+        let calls = self.lock();
+        let mut calls = calls.get(deployment).into_iter().flatten();
+        calls.any(|call| !call.canceller.is_cancelled())
     }
 
     fn is_empty(&self) -> bool {
@@ -188,6 +192,21 @@ mod tests {
     use super::*;
     use crate::model::Cancel;
     use crate::store::conformance::{deployment, stage};
+
+    #[test]
+    fn a_deployment_whose_calls_were_told_of_a_cancel_is_not_looked_at_again() {
+        let (calls, id) = (Calls::default(), DeploymentId::from("d"));
+        let (canceller, _cancel) = Cancel::new();
+        let (one, other) = (StageId::from("s1"), StageId::from("s2"));
+        let attempt = Attempt::default();
+        let _one = calls.register(&id, &one, attempt, canceller.clone());
+        assert!(calls.has(&id));
+        canceller.cancel();
+        assert!(!calls.has(&id));
+        let (canceller, _cancel) = Cancel::new();
+        let _other = calls.register(&id, &other, attempt, canceller);
+        assert!(calls.has(&id));
+    }
 
     #[tokio::test]
     async fn a_call_is_told_of_its_loss_when_its_stage_has_a_newer_attempt_and_not_before() {
