@@ -29,7 +29,7 @@ use crate::store::StoreError;
 const GROUP: usize = 1024;
 
 /// How often the commits of other processes are looked for, while anyone cares.
-const LOOK_EVERY: Duration = Duration::from_millis(10);
+const LOOK_EVERY: Duration = Duration::from_millis(5);
 
 /// How long a wait for another process's lock sleeps between tries.
 const RETRY_EVERY: Duration = Duration::from_millis(1);
