@@ -23,10 +23,7 @@ const COMMITS: usize = 4;
 const APPROVALS: usize = 500;
 const CANCELS: usize = 1_000;
 
-/// Guests that loop at the same time.
-const LOOPING: usize = 8;
-
-const GRACE: Duration = Duration::from_millis(200);
+const GRACE: Duration = Duration::from_millis(100);
 
 pub(crate) async fn start() {
     let directory = world::directory();
@@ -111,8 +108,15 @@ pub(crate) async fn approval() {
     );
 }
 
-/// Cancelled by another host, while the guest does nothing but loop.
+/// Cancelled by another host, while the guest does nothing but loop: with as many at
+/// once as keep the whole machine busy, and with many more.
 pub(crate) async fn cancel() {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    cancels(cores, true).await;
+    cancels(4 * cores, false).await;
+}
+
+async fn cancels(looping: usize, judged: bool) {
     let directory = world::directory();
     let plugins = directory.path().join("plugins");
     std::fs::create_dir(&plugins).expect("a directory");
@@ -155,7 +159,7 @@ pub(crate) async fn cancel() {
             start.elapsed()
         }
     });
-    let mut samples: Vec<Duration> = tries.buffer_unordered(LOOPING).collect().await;
+    let mut samples: Vec<Duration> = tries.buffer_unordered(looping).collect().await;
     host.shut_down();
     let most = GRACE + Duration::from_millis(50);
     let (half, p99) = (
@@ -164,13 +168,17 @@ pub(crate) async fn cancel() {
     );
     let worst = percentile(&mut samples, 1.0);
     println!(
-        "cancel by another host to stage stopped, a guest that loops, {CANCELS} tries, {LOOPING} at once; \
+        "cancel by another host to stage stopped, a guest that loops, {CANCELS} tries, {looping} at once; \
          grace period {GRACE:?}; median {half:.1?}, worst {worst:.1?}, none lost"
     );
-    println!(
-        "  99th percentile {p99:>10.1?}   at most {most:?}: {}",
-        verdict(p99 <= most)
-    );
+    if judged {
+        println!(
+            "  99th percentile {p99:>10.1?}   at most {most:?}: {}",
+            verdict(p99 <= most)
+        );
+    } else {
+        println!("  99th percentile {p99:>10.1?}");
+    }
 }
 
 /// Waits until the only stage of a deployment has a status. Gives its id.
