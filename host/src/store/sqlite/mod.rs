@@ -77,10 +77,10 @@ fn absolute(path: &Path) -> Result<PathBuf, StoreError> {
 #[derive(Debug)]
 pub struct SqliteStore {
     file: Arc<Path>,
-    readers: Readers,
-    /// Dropped after those that read: who closes the file last moves into it what its
-    /// log has, which only one that writes can.
     writer: Writer,
+    /// Dropped after the one that writes: who closes the file last, if it can write,
+    /// removes what lies beside it by its name, which may be another file's by then.
+    readers: Readers,
     /// Dropped last: this host is there until its last write is answered.
     hosts: Arc<Hosts>,
 }

@@ -75,18 +75,6 @@ async fn the_reading_connections_cannot_write() {
 }
 
 #[tokio::test]
-async fn a_store_that_is_closed_leaves_all_in_the_file() {
-    let (store, directory) = store();
-    store.create(&deployment("d1", "site")).await.unwrap();
-    let file = store.file.clone();
-    drop(store);
-    let alone = directory.path().join("alone.db");
-    std::fs::copy(&file, &alone).unwrap();
-    let store = SqliteStore::open(&alone).unwrap();
-    assert_eq!(store.find("", 10).await.unwrap().len(), 1);
-}
-
-#[tokio::test]
 async fn what_is_queued_together_is_committed_together_and_each_gets_its_own_answer() {
     let (store, other, _directory) = locked(PATIENCE);
     let mut deployments = deployments(16);
