@@ -4,7 +4,7 @@
 use std::fs;
 
 use futures_util::TryStreamExt;
-use stagewright::model::{DeploymentId, Event};
+use stagewright::model::{DeploymentId, DeploymentStatus, Event};
 use stagewright::{Host, Request};
 use stagewright_tests::{Gate, Project};
 
@@ -220,4 +220,38 @@ async fn a_host_that_dies_leaves_its_queue_to_the_other_in_its_order() {
     log.end().exits(0);
     let wanted = [&ids[0], &ids[0], &ids[1], &ids[2]].map(|id| format!("{id}\n"));
     assert_eq!(project.read("ran"), wanted.concat());
+}
+
+#[tokio::test]
+async fn hosts_that_race_for_a_planning_take_it_from_nobody_who_lives() {
+    const HOSTS: usize = 3;
+    const DEPLOYMENTS: usize = 16;
+    let project = Project::with(&["wait"]);
+    // A second beginning would already be one too many.
+    project.write("stagewright.yaml", "limits: { attempts: 1 }\n");
+    project.pipeline("- { name: WAIT, with: { duration: 1ms } }\n");
+    fs::create_dir(project.path("shop")).expect("a directory");
+    fs::rename(project.path("app.yaml"), project.path("shop/app.yaml")).expect("a file");
+    let host = onlooker(&project).await;
+    let hosts: Vec<_> = (0..HOSTS).map(|_| project.start(&["work"])).collect();
+    let mut stored = Vec::new();
+    for number in 0..DEPLOYMENTS {
+        // Each is a directory of its own, so that none waits for another.
+        let directory = format!("shop-{number}");
+        fs::create_dir(project.path(&directory)).expect("a directory");
+        let [from, to] = ["shop", &directory].map(|d| project.path(d).join("app.yaml"));
+        fs::copy(from, to).expect("a file");
+        stored.push(submit(&host, &project, &directory).await);
+    }
+    for id in &stored {
+        over(&host, id).await;
+        let done = host.deployment(id.as_str()).await.expect("it is there");
+        let (status, reason) = (done.status, &done.reason);
+        assert_eq!(done.plan_attempt, 1, "{status}: {reason}");
+        assert_eq!(status, DeploymentStatus::Succeeded, "{reason}");
+    }
+    for host in hosts {
+        host.terminate();
+        host.end().exits(0);
+    }
 }

@@ -33,7 +33,10 @@ impl Runner {
         stop: &watch::Receiver<Stop>,
     ) -> Result<Option<(Applied, Option<Place>)>, RunError> {
         let id = &deployment.id;
-        let queued = |d: &Deployment| d.status == DeploymentStatus::Queued;
+        // Another host may have begun meanwhile: then it has the lease, and this one
+        // has looked at none.
+        let (status, attempt) = (deployment.status, deployment.plan_attempt);
+        let as_it_was = |d: &Deployment| d.status == status && d.plan_attempt == attempt;
         let planning = |d: &Deployment| d.status == DeploymentStatus::Planning;
         let application = &deployment.application.id;
         let running = self.store.last_success(application).await?;
@@ -43,9 +46,7 @@ impl Runner {
             limit,
             running: running.clone(),
         };
-        let begun = self
-            .apply(deployment, |d| queued(d) || planning(d), begin)
-            .await?;
+        let begun = self.apply(deployment, as_it_was, begin).await?;
         let Some(deployment) = begun.filter(planning) else {
             return Ok(None);
         };
