@@ -5,11 +5,11 @@
 //! keep short ones out until it is over. What undoes others waits for nobody: its
 //! time runs, and what it undoes may be half done.
 
-use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use futures_util::future::BoxFuture;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::RunError;
@@ -77,7 +77,7 @@ impl Places {
 /// Where a deployment waits for a place, while it still has an eye on all else.
 #[derive(Default)]
 pub(super) struct Queue {
-    to_come: Option<Pin<Box<dyn Future<Output = Result<Place, RunError>> + Send>>>,
+    to_come: Option<BoxFuture<'static, Result<Place, RunError>>>,
     place: Option<Place>,
 }
 
