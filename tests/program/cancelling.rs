@@ -3,6 +3,7 @@
 use stagewright_tests::{Clock, Gate, Project};
 
 use crate::bad_input::one_error;
+use crate::clock::run;
 use crate::{course, id};
 
 /// A project whose first script says `begun` and waits at a gate; each script is
@@ -314,22 +315,18 @@ fn limited(before: &str) -> Project {
 #[test]
 fn a_cancel_after_a_limit_that_no_host_has_seen_stores_that_it_has_passed() {
     let (clock, project) = (Clock::new(), limited(""));
-    let by_clock = |arguments: &[&str]| {
-        let variable = clock.variable();
-        project.start_by(&["env", &variable], arguments).end()
-    };
     project.run(&["run", "app.yaml", "--detach"]).exits(5);
     let first = id(&project.newest()).to_owned();
     project.run(&["work", "--until-idle"]).exits(5);
     project.run(&["run", "app.yaml", "--detach"]).exits(5);
     let second = id(&project.newest()).to_owned();
     clock.set(3600);
-    by_clock(&["cancel", &first, "--by", "ann"])
+    run(&project, &clock, &["cancel", &first, "--by", "ann"])
         .exits(2)
         .complains("is failed: it is at its end");
     assert_eq!(project.show(&first)["status"], "failed");
     // Nothing is before the second one any more.
-    by_clock(&["work", "--until-idle"]).exits(5);
+    run(&project, &clock, &["work", "--until-idle"]).exits(5);
     assert_eq!(course(&project.show(&second)), ["WAIT_APPROVAL suspended"]);
 }
 
@@ -337,19 +334,15 @@ fn a_cancel_after_a_limit_that_no_host_has_seen_stores_that_it_has_passed() {
 fn a_cancel_after_such_a_limit_finds_that_it_is_being_undone_and_so_it_is() {
     let before = "- { name: SCRIPT_RUN, with: { run: echo done, onRollback: echo undone } }\n";
     let (clock, project) = (Clock::new(), limited(before));
-    let by_clock = |arguments: &[&str]| {
-        let variable = clock.variable();
-        project.start_by(&["env", &variable], arguments).end()
-    };
     project.run(&["run", "app.yaml", "--detach"]).exits(5);
     let late = id(&project.newest()).to_owned();
     project.run(&["work", "--until-idle"]).exits(5);
     clock.set(3600);
-    by_clock(&["cancel", &late, "--by", "ann"])
+    run(&project, &clock, &["cancel", &late, "--by", "ann"])
         .exits(0)
         .says("it is being undone already");
     assert_eq!(project.show(&late)["status"], "rolling-back");
-    by_clock(&["work", "--until-idle"]).exits(0);
+    run(&project, &clock, &["work", "--until-idle"]).exits(0);
     let late = project.show(&late);
     assert_eq!(late["status"], "failed");
     assert_eq!(late["rollback"]["status"], "succeeded");

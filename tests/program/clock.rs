@@ -12,7 +12,8 @@ fn start(project: &Project, clock: &Clock, arguments: &[&str]) -> Running {
     project.start_by(&["env", &clock.variable()], arguments)
 }
 
-fn run(project: &Project, clock: &Clock, arguments: &[&str]) -> Ended {
+/// Runs the program by a clock that is set.
+pub(crate) fn run(project: &Project, clock: &Clock, arguments: &[&str]) -> Ended {
     start(project, clock, arguments).end()
 }
 
